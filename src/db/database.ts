@@ -15,6 +15,7 @@ import { untraced } from '../tracing.ts';
 import { type Backend, type Patience, watchAnswers } from './answers.ts';
 import { PrimaryClient } from './hosts.ts';
 import type { Refusals } from './refusals.ts';
+import { SharedPool } from './shared-pool.ts';
 import { runSpanned } from './statement-spans.ts';
 import type { DB } from './tables.ts';
 
@@ -193,7 +194,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   const { max, log, statementTimeout, settings, patience, pooled, refusals, standby } = options;
   const onError = (error: Error) => log.warn({ err: error.message }, 'database connection lost');
   const sessionSettings = { ...timeoutsOf(options), ...settings };
-  const pool = new pg.Pool({
+  const pool = new SharedPool({
     ...connecting(url),
     Client: PooledClient,
     max,

@@ -1,6 +1,7 @@
 /** Answers questions about many parents together: equal questions of one turn of the event loop share one answer. */
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
+import { tenantNow, workFor } from '../flow/working.ts';
 import { type Database, stateIn } from './database.ts';
 import { type List, type Page, type PageRequest, type SortKey, toPage, wholeList } from './paging.ts';
 
@@ -18,21 +19,24 @@ export function answerPerParent<Viewer extends object, Asked, Id, Answer>(
     question: Omit<Question<Viewer, Asked, Id>, 'parent'>,
   ) => Promise<ReadonlyMap<Id, Answer>>,
 ): AskOfParent<Viewer, Asked, Id, Answer | undefined> {
-  type Whole = Question<Viewer, Asked, Id>;
+  type Whole = Question<Viewer, Asked, Id> & { tenant: number | undefined };
   const gather = (db: Database) => {
     let count = 0;
     const ask = openGathering<Whole, Answer | undefined>(async (questions) => {
       const viewers = [...new Set(questions.map(({ viewer }) => viewer))];
       const formOf = ({ viewer, asked }: Whole) => JSON.stringify([viewers.indexOf(viewer), asked]);
-      const answer = (alike: readonly Whole[], [first] = alike) =>
-        answerAlike(db, [...new Set(alike.map(({ parent }) => parent))], first as Whole);
+      const answer = (alike: readonly Whole[]) => {
+        const first = alike[0] as Whole;
+        const parents = [...new Set(alike.map(({ parent }) => parent))];
+        return workFor(first.tenant, () => answerAlike(db, parents, first));
+      };
       // Each form fails alone: a question that is refused takes none of another caller with it.
       const found = new Map([...Map.groupBy(questions, formOf)].map(([form, alike]) => [form, answer(alike)] as const));
       return questions.map(async (question) => (await found.get(formOf(question)))?.get(question.parent));
     });
     return (question: Whole) => ask(String(count++), question);
   };
-  return (db, question) => stateIn(db, gather)(question);
+  return (db, question) => stateIn(db, gather)({ ...question, tenant: tenantNow() });
 }
 
 /** The filter and the page of a list of each parent. */

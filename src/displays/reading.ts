@@ -3,6 +3,7 @@
  * read that fails is repeated as long as the room is watched.
  */
 import type { Context } from '../context.ts';
+import { workFor } from '../flow/working.ts';
 import type { LocalDays } from './local-days.ts';
 import { readPlans } from './plan.ts';
 import type { Publish } from './publishing.ts';
@@ -71,13 +72,15 @@ export function openReading(
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
-    setImmediate(() => {
-      isScheduled = false;
-      for (const queue of hungry) {
-        if (reads >= mostReads) return;
-        start(queue);
-      }
-    });
+    workFor(undefined, () =>
+      setImmediate(() => {
+        isScheduled = false;
+        for (const queue of hungry) {
+          if (reads >= mostReads) return;
+          start(queue);
+        }
+      }),
+    );
   }
 
   function want(queue: ReadQueue, room: WatchedRoom): void {

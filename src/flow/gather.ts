@@ -4,6 +4,8 @@
  *
  * Not dataloader: without its cache it does not merge equal keys, and it does not limit how many batches run at a time.
  */
+import { workFor } from './working.ts';
+
 type OpenQuestion<Question, Answer> = { question: Question; answer: PromiseWithResolvers<Answer> };
 
 /** Asks a question. Calls with the same key within one turn share one question and its answer. */
@@ -41,7 +43,7 @@ export function openGathering<Question, Answer>(
   function schedule(): void {
     if (isScheduled || running >= mostAtOnce || gathered.size === 0) return;
     isScheduled = true;
-    setImmediate(run);
+    workFor(undefined, () => setImmediate(run));
   }
 
   return (key, question) => {

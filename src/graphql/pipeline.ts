@@ -6,6 +6,7 @@ import { reading, type Viewer } from '../context.ts';
 import { NotAcceptable } from '../errors.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { openLargeAnswers } from '../flow/large-answers.ts';
+import { workFor } from '../flow/working.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
@@ -175,6 +176,24 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     return data && { data };
   }
 
+  async function runHere(params: PlainCall, call: GraphqlCall): Promise<Result> {
+    const { query } = params;
+    const resolved = new Resolved();
+    const known = plans.get(query);
+    const again = known && (await runPlan(known.plan, params, call, resolved));
+    if (again) return again;
+    // The executor would make a record of each span of availability, all of them in one turn of the event loop.
+    const runPlanned: RunPlanned = (document) => {
+      const plan = planQuery(schema, document, limits);
+      plans.set(query, { plan });
+      return runPlan(plan, params, call, resolved);
+    };
+    // Plugins read only the method of the request.
+    const request = { method: 'POST' } as unknown as Request;
+    const context = { ...call, resolved, ...(!known && { runPlanned }) };
+    return (await yoga.getResultForParams({ params, request }, context as never)) as Result;
+  }
+
   return {
     yoga,
     open: subscriptions.open,
@@ -209,23 +228,8 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
       });
     },
     /** Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling. */
-    async runPlain(params: PlainCall, call: GraphqlCall): Promise<Result> {
-      const { query } = params;
-      const resolved = new Resolved();
-      const known = plans.get(query);
-      const again = known && (await runPlan(known.plan, params, call, resolved));
-      if (again) return again;
-      // The executor would make a record of each span of availability, all of them in one turn of the event loop.
-      const runPlanned: RunPlanned = (document) => {
-        const plan = planQuery(schema, document, limits);
-        plans.set(query, { plan });
-        return runPlan(plan, params, call, resolved);
-      };
-      // Plugins read only the method of the request.
-      const request = { method: 'POST' } as unknown as Request;
-      const context = { ...call, resolved, ...(!known && { runPlanned }) };
-      return (await yoga.getResultForParams({ params, request }, context as never)) as Result;
-    },
+    runPlain: (params: PlainCall, call: GraphqlCall): Promise<Result> =>
+      workFor(call.viewer.mandatorId, () => runHere(params, call)),
     /**
      * Runs `send`, which sends the large result of `runPlain`, once there is a place for it. That of a mutation is sent at once: it
      * has been done, and refused its client would send it again.

@@ -3,6 +3,7 @@ import { type Request, type RequestHandler, type Response, Router } from 'expres
 import { z } from 'zod';
 import { type Context, reading as readingIn, type Viewer, type Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
+import { workFor } from '../flow/working.ts';
 import { personSends } from '../http/body-memory.ts';
 import { idempotencyKey, readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
@@ -212,9 +213,11 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
       else call.body = readInput(body.schema, sent);
     }
     try {
-      const answer = await (waits(values) || definition.method !== 'GET'
-        ? definition.handle(context, call)
-        : readingIn(context, (at) => definition.handle(at, call)));
+      const handle = () =>
+        waits(values) || definition.method !== 'GET'
+          ? definition.handle(context, call)
+          : readingIn(context, (at) => definition.handle(at, call));
+      const answer = await (definition.anonymous ? handle() : workFor(call.viewer.mandatorId, handle));
       await writeAnswer(context, { request, response, viewer: call.viewer }, answer, type);
     } catch (error) {
       respell(error, sent);

@@ -192,7 +192,7 @@ describe('a query by its plan', () => {
 
   test('does not go through all of the pipeline once it has been answered', async () => {
     const pipeline = createPipeline(openLog('silent'), () => {});
-    const call = { context: {} } as GraphqlCall;
+    const call = { context: {}, viewer: {} } as GraphqlCall;
     const run = () => pipeline.runPlain({ query: '{ serverTime }' }, call);
     expect(await run()).toHaveProperty('data.serverTime');
     Object.assign(pipeline.yoga, {

@@ -1,0 +1,102 @@
+/** The connections of a process, which tenants share. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { openDatabase, poolOf } from '../../src/db/database.ts';
+import { workFor } from '../../src/flow/working.ts';
+import { openLog } from '../../src/log.ts';
+import { makeTenant } from '../_util/factories.ts';
+import { fetchWhole } from '../_util/fetch-whole.ts';
+import { hold, releaseAll } from '../_util/hold.ts';
+import { until } from '../_util/process.ts';
+import { type Service, startService } from '../_util/service.ts';
+
+let service: Service;
+let busy: { token: string; code: string };
+let other: { token: string; code: string };
+
+const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+const window = { from: '2027-03-01T00:00:00Z', to: '2027-03-02T00:00:00Z' };
+
+beforeAll(async () => {
+  service = await startService({ Role: 'Web' });
+  const tenant = await makeTenant(service.context.db, { code: 'other' });
+  busy = { token: await service.signIn(), code: service.tenant.code };
+  other = { token: await service.signIn(tenant), code: tenant.code };
+});
+
+afterAll(async () => {
+  await releaseAll();
+  await service.stop();
+});
+
+const call = ({ token, code }: typeof busy, path: string, body?: object) =>
+  fetchWhole(`${service.url}/${code}/${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+
+const waitingForLocks = async () => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(service.context.uploads);
+  return rows[0]?.count ?? 0;
+};
+
+test.each([
+  ['lists over REST', 'api/v1.0/bookings?Kind=Block', undefined],
+  [
+    'edges of GraphQL',
+    'graphql',
+    {
+      query: `{ resources { nodes { bookings(filter: { from: "${window.from}", to: "${window.to}" }) { totalCount } } } }`,
+    },
+  ],
+] as const)('however many %s one tenant reads, others find a connection', async (_name, path, body) => {
+  const release = await hold(service.context.db, (trx) =>
+    sql`lock table booking in access exclusive mode`.execute(trx),
+  );
+  let answered = 0;
+  const asked = range(30).map(() => call(busy, path, body).finally(() => answered++));
+  await until('the tenant has all connections that it may have', async () => (await waitingForLocks()) >= 6);
+  for (const _ of range(5)) expect((await call(other, 'api/v1.0/persons/me')).status).toBe(200);
+  expect([await waitingForLocks(), answered]).toEqual([6, 0]);
+  await release();
+  for (const answer of await Promise.all(asked)) expect(answer.status).toBe(200);
+});
+
+test('a tenant takes one more connection only while it has fewer than twice as many as are free', async () => {
+  const db = openDatabase(service.databaseUrl, { max: 10, log: openLog('silent'), statementTimeout: 0 });
+  try {
+    const pool = poolOf(db);
+    const taken: number[] = [];
+    const clients: { release(): void }[] = [];
+    const take = (tenant: number, count: number) =>
+      range(count).map(() =>
+        workFor(tenant, async () => {
+          const client = await pool.connect();
+          taken.push(tenant);
+          clients.push(client);
+        }),
+      );
+    const first = take(1, 9);
+    await until('the first tenant has seven', () => taken.length === 7);
+    const second = take(2, 9);
+    await until('the second has two', () => taken.length === 9);
+    expect(taken).toEqual([1, 1, 1, 1, 1, 1, 1, 2, 2]);
+    // What the first gives back goes to the second, until both have as many.
+    for (const _ of range(3)) clients.shift()?.release();
+    await until('the second has four', () => taken.length === 11);
+    expect(taken.slice(9)).toEqual([2, 2]);
+    // Work of no tenant takes what is left.
+    clients.push(await pool.connect(), await pool.connect());
+    while (taken.length < 18) {
+      await until('somebody holds a connection', () => clients.length > 0);
+      clients.shift()?.release();
+    }
+    await Promise.all([...first, ...second]);
+    for (const client of clients) client.release();
+  } finally {
+    await db.destroy();
+  }
+});
