@@ -10,10 +10,10 @@ import { type Chunks, type TextPiece, writePieces } from '../http/pieces.ts';
 
 /**
  * How many answers of a socket may be under way, from the beginning of the operation until they are sent, and how many may wait;
- * and how many characters of its messages may not have been sent yet: far more than these answers have, but nothing else bounds
+ * and how many characters of its messages may not have been sent yet before nothing more is read of its client: nothing else bounds
  * the answers to pings, and refusals.
  */
-const most = { answers: 8, waiting: 100, unsent: 67_108_864 };
+const most = { answers: 8, waiting: 100, unsent: 1_048_576 };
 
 export class Outbox {
   readonly #socket: WebSocket;
@@ -54,18 +54,16 @@ export class Outbox {
   }
 
   /**
-   * Sends a message. It cuts a client that sends requests without taking the answers.
+   * Sends a message. Of a client that takes no answers nothing is read until it does, not even that it is alive.
    * @param sent is called also if the client has disconnected: the socket closes then
    */
   send(text: string, sent: () => void): void {
-    if (this.#unsent > most.unsent) {
-      this.#socket.terminate();
-      sent();
-      return;
-    }
     this.#unsent += text.length;
+    if (this.#unsent > most.unsent) this.#socket.pause();
     const taken = () => {
       this.#unsent -= text.length;
+      // One that is being closed is not read any more.
+      if (this.#unsent <= most.unsent && this.#socket.readyState === WebSocket.OPEN) this.#socket.resume();
       sent();
     };
     const send = () => WebSocket.prototype.send.call(this.#socket, text, {}, taken);

@@ -114,6 +114,8 @@ export function createWebSockets(
     noServer: true,
     maxPayload: config.Limits.BodyBytes,
     perMessageDeflate: false,
+    // Otherwise all messages that have arrived would be read in one turn of the event loop, and pings cost their sender nothing.
+    allowSynchronousEvents: false,
   });
 
   function credentialsOf(link: Link): Credentials {

@@ -220,20 +220,42 @@ test('an answer that a client cancels while it waits behind those before it is n
   socket.close();
 });
 
-test('a client that takes none of the short messages of its WebSocket is cut', () => {
-  const taking = jest.spyOn(WebSocket.prototype, 'send');
-  const terminate = jest.fn();
-  const outbox = new Outbox({ terminate } as unknown as WebSocket);
-  const sent = jest.fn();
-  const send = () => outbox.send('x'.repeat(1_048_576), sent);
-  taking.mockImplementation((_data: unknown, _options: unknown, taken?: () => void) => taken?.());
-  for (const _ of range(100)) send();
-  expect([sent.mock.calls.length, terminate.mock.calls.length]).toEqual([100, 0]);
-  taking.mockClear().mockImplementation(() => {});
-  for (const _ of range(66)) send();
-  const begun = taking.mock.calls.length;
-  taking.mockRestore();
-  expect([begun, terminate.mock.calls.length]).toEqual([65, 1]);
+const ping = (payload: object) => JSON.stringify({ type: 'ping', payload });
+
+test('of a client that takes no short messages of its WebSocket nothing more is read until it does', async () => {
+  const { socket, messages } = await openSocket();
+  const pausing = jest.spyOn(WebSocket.prototype, 'pause');
+  socket.pause();
+  const [count, text] = [1_000, 'x'.repeat(100_000)];
+  for (const number of range(count)) socket.send(ping({ number, text }));
+  await until(() => pausing.mock.contexts.some((paused) => paused !== socket));
+  pausing.mockRestore();
+  socket.resume();
+  await until(() => messages.length === 1 + count);
+  expect(messages.slice(1).map(({ payload }) => (payload as { number: number }).number)).toEqual(range(count));
+  socket.close();
+});
+
+test('of the messages of a WebSocket one is read in a turn of the event loop', async () => {
+  const { socket, messages } = await openSocket();
+  const count = 100;
+  let turn = 0;
+  const next = () => {
+    turn++;
+    if (messages.length <= count) setImmediate(next);
+  };
+  const turns: number[] = [];
+  const { send } = Outbox.prototype;
+  const sending = jest.spyOn(Outbox.prototype, 'send').mockImplementation(function (this: Outbox, text, sent) {
+    turns.push(turn);
+    send.call(this, text, sent);
+  });
+  next();
+  for (const number of range(count)) socket.send(ping({ number }));
+  await until(() => messages.length === 1 + count);
+  sending.mockRestore();
+  expect(new Set(turns).size).toBe(count);
+  socket.close();
 });
 
 test('of operations that wait for the answers before them there are at most a hundred', async () => {
