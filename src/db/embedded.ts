@@ -19,7 +19,7 @@ import pg from 'pg';
 import { codeOf, isDuplicate } from '../flow/database-errors.ts';
 import { localServerLock } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
-import { installBinaries, makeCluster, type Place, type SystemAccount } from './local-cluster.ts';
+import { type ClusterPlace, installBinaries, makeCluster, type SystemAccount } from './local-cluster.ts';
 
 export type EmbeddedPostgres = { url: string; directory: string; stop(): Promise<void> };
 
@@ -96,7 +96,7 @@ function isServerOf(pid: number, data: string): boolean {
 
 /** @param port 0: any that is free */
 async function startServer(
-  { binaries, data, account, meanwhile }: Place,
+  { binaries, data, account, meanwhile }: ClusterPlace,
   logFile: string,
   port: number,
 ): Promise<void> {

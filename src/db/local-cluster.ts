@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 export type SystemAccount = { uid?: number; gid?: number };
 
 /** `meanwhile` is called when a program has been started that takes a while. */
-export type Place = { binaries: string; data: string; account: SystemAccount; meanwhile: () => void };
+export type ClusterPlace = { binaries: string; data: string; account: SystemAccount; meanwhile: () => void };
 
 const execute = promisify(execFile);
 const saidBy = (error: unknown) => (error as { stderr?: string }).stderr || (error as Error).message;
@@ -52,7 +52,10 @@ export async function installBinaries(directory: string, account: SystemAccount)
   return path.join(binaries, 'bin');
 }
 
-export async function makeCluster({ binaries, data, account, meanwhile }: Place, directory: string): Promise<void> {
+export async function makeCluster(
+  { binaries, data, account, meanwhile }: ClusterPlace,
+  directory: string,
+): Promise<void> {
   const temporary = path.join(directory, `init-${process.pid}-${randomBytes(4).toString('hex')}`);
   const cluster = path.join(temporary, 'cluster');
   const passwordFile = path.join(temporary, 'password');
