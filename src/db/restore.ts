@@ -138,16 +138,16 @@ async function sweep(admin: pg.Client): Promise<void> {
   for (const { name } of left.rows) await admin.query(`drop database ${name}`);
 }
 
-type Replaced = { name: string; options: string; owner: string };
+type FormerDatabase = { name: string; options: string; owner: string };
 
 /**
  * @returns among others `options`, those of `create database` for another one like it. A superuser restores for the `owner`; where
  *   that is a superuser too, the role that restores may be the service's.
  */
-async function look(url: string): Promise<Replaced & { hasTenants: boolean }> {
+async function look(url: string): Promise<FormerDatabase & { hasTenants: boolean }> {
   const client = await connect(url);
   try {
-    const { rows } = await client.query<Replaced & { made: boolean }>(
+    const { rows } = await client.query<FormerDatabase & { made: boolean }>(
       `select datname as name, (${likeThis}) as options, to_regclass('mandator') is not null as made,
         case when rolsuper then current_user else rolname end as owner
       from pg_database join pg_roles on pg_roles.oid = datdba where datname = current_database()`,

@@ -101,7 +101,7 @@ test('roomgate import: what is wrong with its own files is told with the file an
   }
   expect(await told('term.json', '{"Id": secret}', '--term')).toEqual([
     1,
-    "/term.json: is not JSON: Unexpected token 's'\n",
+    "/term.json: is not JSON: Unexpected token 's' in JSON at position 7 (line 1 column 8)\n",
   ]);
   const missing = await run(school, path.join(folder, 'GPU001.TXT'), ...small);
   expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('GPU001.TXT cannot be read: there is no')]);
