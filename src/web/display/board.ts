@@ -57,7 +57,7 @@ function tile(room: ShownRoom, now: number): HTMLElement {
     drawChange(text, zoneOffsets, slot, now),
   ]);
   const age = sight.age === 'fresh' ? '' : text.asOf(instantLine(text, zoneOffsets, room.asOf, now));
-  const until = untilLine(text, zoneOffsets, sight, room.asOf, now);
+  const until = untilLine(text, room, sight, now);
   const isShort = until === text.until(instantLine(text, zoneOffsets, sight.until ?? now, now));
   return make(
     'li',

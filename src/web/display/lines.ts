@@ -1,6 +1,6 @@
 /** Bookings and instants in words. */
 import { clockTime, localDay, localTime, type ZoneOffsets } from './clock.ts';
-import type { ShownSlot } from './frames.ts';
+import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
 import type { Sight } from './sight.ts';
 
@@ -33,14 +33,18 @@ export function dayLine(text: Text, offsets: ZoneOffsets, instant: number, now: 
 }
 
 /** The line below the state. */
-export function untilLine(text: Text, offsets: ZoneOffsets, sight: Sight, asOf: number, now: number): string {
-  const { status, until, current, next } = sight;
-  const at = (instant: number) => instantLine(text, offsets, instant, now);
+export function untilLine(
+  text: Text,
+  { zoneOffsets, asOf, open }: Pick<ShownRoom, 'zoneOffsets' | 'asOf' | 'open'>,
+  { status, until, current }: Sight,
+  now: number,
+): string {
+  const at = (instant: number) => instantLine(text, zoneOffsets, instant, now);
   if (status === 'UNKNOWN') return text.noSureData(at(asOf));
   if (until === null) return '';
   if (status === 'CHECK_IN_DUE') return text.checkInUntil(at(until));
-  // A booking does not open the room.
-  if (status === 'CLOSED' && next?.from !== until) return text.opens(at(until));
+  // A booking before that does not open the room.
+  if (status === 'CLOSED' && open.some(({ start }) => start === until)) return text.opens(at(until));
   if (status === 'STARTING_SOON') return text.freeUntil(at(until));
   const line = text.until(at(until));
   return current && current.start > now && status === 'BUSY' ? `${text.reserved(at(current.start))}, ${line}` : line;

@@ -75,7 +75,7 @@ function drawState(room: ShownRoom, sight: Sight, now: number): void {
   const { zoneOffsets } = room;
   const { status, current } = sight;
   const word = text.states[status];
-  const until = untilLine(text, zoneOffsets, sight, room.asOf, now);
+  const until = untilLine(text, room, sight, now);
   const gone = room.slots.filter((slot) => !slot.occupies && slot.start <= now && now < endOf(slot)).slice(0, 2);
   const slots = [...(current ? [current] : []), ...gone];
   const isNew = show(

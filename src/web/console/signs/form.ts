@@ -25,10 +25,13 @@ const mostListed = 100;
 function RoomChoice({
   rooms,
   chosen,
+  isAsOpen,
   onChange,
 }: {
   rooms: readonly Room[];
   chosen: readonly string[];
+  /** Whether the device decides if none is chosen. */
+  isAsOpen: boolean;
   onChange: (ids: string[]) => void;
 }) {
   const [find, setFind] = useState('');
@@ -46,7 +49,7 @@ function RoomChoice({
             h(Check, { key: id, label: name, checked: chosen.includes(id), onChange: toggle(id) }),
           )}
       </div>
-      <p class="hint" role="status">${t().chosen(chosen.length)}</p>
+      <p class="hint" role="status">${isAsOpen && chosen.length === 0 ? t().asOpen : t().chosen(chosen.length)}</p>
     </fieldset>
   `;
 }
@@ -79,7 +82,7 @@ export const SignForm: Component<FormProperties> = ({ sign, rooms, locations, on
       ${h(RefusedBox, { refusal, fields: ['code', 'name'] })}
       ${!sign && h(Field, { label: t().code, value: code, onInput: setCode, hint: t().codeHint, fault: faultAt(refusal, 'code'), required: true, autofocus: true, autocomplete: 'off', maxLength: 40 })}
       ${h(Field, { label: t().name, value: name, onInput: setName, hint: sign ? undefined : t().nameHint, fault: faultAt(refusal, 'name'), required: Boolean(sign), maxLength: 200 })}
-      ${h(RoomChoice, { rooms, chosen: resourceIds, onChange: setResourceIds })}
+      ${h(RoomChoice, { rooms, chosen: resourceIds, isAsOpen: !sign && !locationId, onChange: setResourceIds })}
       ${h(Field, { label: t().location, value: locationId, onInput: setLocationId, choices: [{ value: '', text: t().noLocation }, ...locations.map(({ id, name }) => ({ value: id, text: name }))] })}
       ${h(Field, { label: t().privacy, value: privacy, onInput: (value) => setPrivacy(value as DisplayPrivacy), choices: Object.entries(t().privacies).map(([value, text]) => ({ value, text })) })}
       ${h(Check, { label: t().mayBook, checked: mayBook, onChange: setMayBook })}

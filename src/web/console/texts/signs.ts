@@ -47,8 +47,9 @@ export const t = texts(
     location: 'Alle Räume von',
     noLocation: '– nur einzelne Räume –',
     findRoom: 'Raum suchen',
+    asOpen: 'Kein Raum gewählt: was das Gerät offen hat.',
     chosen: (n: number) =>
-      n === 0 ? 'Kein Raum gewählt: was das Gerät offen hat.' : n === 1 ? '1 Raum gewählt.' : `${n} Räume gewählt.`,
+      n === 0 ? 'Kein einzelner Raum gewählt.' : n === 1 ? '1 Raum gewählt.' : `${n} Räume gewählt.`,
     save: 'Speichern',
     edit: 'Ändern',
     editTitle: (name: string) => `${name} ändern`,
@@ -111,8 +112,8 @@ export const t = texts(
     location: 'All rooms of',
     noLocation: '– only single rooms –',
     findRoom: 'Find a room',
-    chosen: (n: number) =>
-      n === 0 ? 'No room chosen: what the device has open.' : n === 1 ? '1 room chosen.' : `${n} rooms chosen.`,
+    asOpen: 'No room chosen: what the device has open.',
+    chosen: (n: number) => (n === 0 ? 'No single room chosen.' : n === 1 ? '1 room chosen.' : `${n} rooms chosen.`),
     save: 'Save',
     edit: 'Change',
     editTitle: (name: string) => `Change ${name}`,
