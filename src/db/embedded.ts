@@ -189,11 +189,10 @@ export async function startEmbeddedPostgres(
   /** 0: any that is free. */
   let port = 0;
 
-  /** @throws Error without a server after a minute, and when this process leaves */
+  /** @throws Error without a server after a minute, and where it would be started although this process leaves */
   async function claimServer(): Promise<pg.Client> {
     for (const deadline = Date.now() + startTimeout; ; ) {
-      if (isLeaving || Date.now() > deadline)
-        throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
+      if (Date.now() > deadline) throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
       const file = readPidFile(data);
       if (file && isServerOf(file.pid, data)) {
         if (port !== 0 && file.port !== port && file.ready)
@@ -206,6 +205,8 @@ export async function startEmbeddedPostgres(
         await sleep(25);
         continue;
       }
+      // One that has been started meanwhile is claimed, so that it is stopped.
+      if (isLeaving) throw new Error('this process leaves');
       if (file && isAlive(file.pid)) {
         log.warn({ pid: file.pid }, 'postmaster.pid names another program, and is removed');
         fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../flow/caches.ts';
+import { workFor } from '../flow/working.ts';
 import type { Log } from '../log.ts';
 import { minute } from '../time/durations.ts';
 import type { Database } from './database.ts';
@@ -48,17 +49,17 @@ export function openRates(db: Database, log: Log, windowLength = minute): Rates 
 
   function shareSoon(): void {
     if (timer || sharing || closed) return;
-    timer = setTimeout(
-      () => {
-        timer = undefined;
-        sharing = share().finally(() => {
-          sharing = undefined;
-          sharedAt = performance.now();
-          if (counts.values().some(({ own }) => own > 0)) shareSoon();
-        });
-      },
-      Math.max(0, sharedAt + shareEvery - performance.now()),
-    ).unref();
+    const waitMs = Math.max(0, sharedAt + shareEvery - performance.now());
+    timer = workFor(undefined, () => setTimeout(shareNow, waitMs).unref());
+  }
+
+  function shareNow(): void {
+    timer = undefined;
+    sharing = share().finally(() => {
+      sharing = undefined;
+      sharedAt = performance.now();
+      if (counts.values().some(({ own }) => own > 0)) shareSoon();
+    });
   }
 
   async function share(): Promise<void> {

@@ -10,6 +10,7 @@ import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import type { Latest } from '../flow/latest.ts';
+import { workFor } from '../flow/working.ts';
 import type { Log } from '../log.ts';
 
 /** Days for which a display stays valid without being heard from. */
@@ -54,7 +55,9 @@ function openEar({ db, log, notifications }: Context) {
       if (known && byReading && !known.byReading) return;
       const dueAt = Math.max(at + 1_000 * dueInSeconds, known?.dueAt ?? 0);
       heard.set(displayId, { mandatorId, at, dueAt, byReading });
-      timer ??= setTimeout(() => void flush(), notifications.stopping.aborted ? 0 : flushEveryMs).unref();
+      timer ??= workFor(undefined, () =>
+        setTimeout(() => void flush(), notifications.stopping.aborted ? 0 : flushEveryMs).unref(),
+      );
     },
     flush,
   };

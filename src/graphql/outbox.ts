@@ -10,8 +10,8 @@ import { type Chunks, type TextPiece, writePieces } from '../http/pieces.ts';
 
 /**
  * How many answers of a socket may be under way, from the beginning of the operation until they are sent, and how many may wait;
- * and how many characters of its messages may not have been sent yet before nothing more is read of its client: nothing else bounds
- * the answers to pings, and refusals.
+ * and how many characters of its messages, besides as many for each answer under way, may not have been sent yet before nothing
+ * more is read of its client: nothing else bounds the answers to pings, and refusals.
  */
 const most = { answers: 8, waiting: 100, unsent: 1_048_576 };
 
@@ -27,9 +27,18 @@ export class Outbox {
     this.#socket = socket;
   }
 
+  get #underWay(): number {
+    return this.#answers?.activeCount ?? 0;
+  }
+
   /** Whether a further answer must wait until one of those under way has been sent. */
   get isFull(): boolean {
-    return (this.#answers?.activeCount ?? 0) >= most.answers;
+    return this.#underWay >= most.answers;
+  }
+
+  /** Whether its client takes too little. Answers do not count: while one that is not large is sent over a slow line, pings are answered. */
+  get #isFlooded(): boolean {
+    return this.#unsent > most.unsent * (1 + this.#underWay);
   }
 
   /**
@@ -59,11 +68,11 @@ export class Outbox {
    */
   send(text: string, sent: () => void): void {
     this.#unsent += text.length;
-    if (this.#unsent > most.unsent) this.#socket.pause();
+    if (this.#isFlooded) this.#socket.pause();
     const taken = () => {
       this.#unsent -= text.length;
       // One that is being closed is not read any more.
-      if (this.#unsent <= most.unsent && this.#socket.readyState === WebSocket.OPEN) this.#socket.resume();
+      if (!this.#isFlooded && this.#socket.readyState === WebSocket.OPEN) this.#socket.resume();
       sent();
     };
     const send = () => WebSocket.prototype.send.call(this.#socket, text, {}, taken);

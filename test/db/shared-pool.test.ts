@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase, poolOf } from '../../src/db/database.ts';
+import { openRates } from '../../src/db/rates.ts';
 import { workFor } from '../../src/flow/working.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -97,6 +98,25 @@ test('a tenant takes one more connection only while it has fewer than twice as m
     await Promise.all([...first, ...second]);
     for (const client of clients) client.release();
   } finally {
+    await db.destroy();
+  }
+});
+
+test('what a tenant starts for all tenants does not wait for its connections', async () => {
+  const log = openLog('silent');
+  const db = openDatabase(service.databaseUrl, { max: 10, log, statementTimeout: 0 });
+  const rates = openRates(db, log);
+  try {
+    const pool = poolOf(db);
+    const clients = await workFor(1, () => Promise.all(range(7).map(() => pool.connect())));
+    workFor(1, () => rates.count('shared'));
+    await until('the count is shared', async () => {
+      const { rows } = await sql`select from rate_count where key = 'shared'`.execute(service.context.db);
+      return rows.length > 0;
+    });
+    for (const client of clients) client.release();
+  } finally {
+    await rates.close();
     await db.destroy();
   }
 });

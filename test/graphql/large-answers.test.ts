@@ -236,6 +236,20 @@ test('of a client that takes no short messages of its WebSocket nothing more is 
   socket.close();
 });
 
+test('a client is read while the answers that it has asked for are sent to it, however slowly it takes them', async () => {
+  const taking = jest.spyOn(WebSocket.prototype, 'send').mockImplementation(() => {});
+  const pause = jest.fn();
+  const outbox = new Outbox({ pause } as unknown as WebSocket);
+  for (const _ of range(8)) {
+    await outbox.beginAnswer();
+    outbox.send('x'.repeat(1_048_576), () => {});
+  }
+  expect(pause).not.toHaveBeenCalled();
+  for (const _ of range(2)) outbox.send('x'.repeat(1_048_576), () => {});
+  taking.mockRestore();
+  expect(pause).toHaveBeenCalledTimes(1);
+});
+
 test('of the messages of a WebSocket one is read in a turn of the event loop', async () => {
   const { socket, messages } = await openSocket();
   const count = 100;

@@ -70,6 +70,15 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
+/** A killed server leaves its file. */
+function isServing(): boolean {
+  try {
+    return fs.readFileSync(`/proc/${serverPid()}/cmdline`, 'utf8').includes(directory);
+  } catch {
+    return false;
+  }
+}
+
 /** How many processes claim the server. */
 const claims = async (url: string) =>
   (await query(url, `select from pg_stat_activity where application_name = 'roomgate claim'`)).length;
@@ -159,14 +168,13 @@ describe('the local PostgreSQL', () => {
     expect(serverRuns()).toBe(false);
   });
 
-  test('is not started again by a user that leaves meanwhile', async () => {
+  test('does not stay where its last user leaves while it is started again', async () => {
     const user = startUser();
     await user.url;
-    user.process.kill('SIGSTOP');
     process.kill(serverPid(), 'SIGKILL');
-    const left = user.leave();
-    user.process.kill('SIGCONT');
-    await left;
+    await until('the user starts it again', () => /has ended, and is started again/.test(user.warnings()));
+    await user.leave();
+    expect(isServing()).toBe(false);
     const next = startUser();
     expect(await query(await next.url, 'select value from kept')).toEqual([{ value: 1 }]);
     await next.leave();
