@@ -24,6 +24,7 @@ import {
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../context.ts';
+import { mostFieldsOf } from './breadth.ts';
 import type { GraphqlCall } from './builder.ts';
 import { pageCost, pageSizes } from './connection.ts';
 import { refusal } from './errors.ts';
@@ -71,8 +72,13 @@ function readDocument(...[source, options]: Parameters<typeof parse>): DocumentN
   }
 }
 
-/** The faults of a document. A suggestion is looked for among all names, so only a few of a short document get one. */
+/**
+ * The faults of a document: that it is too broad, or all others. A suggestion is looked for among all names, so only a few of a short
+ * document get one.
+ */
 function findFaults(...[schema, document, rules]: Parameters<typeof validate>): readonly GraphQLError[] {
+  const fields = mostFieldsOf(document);
+  if (fields > most.fields) return [overLimit(`The query has ${fields} fields; ${most.fields} are allowed.`)];
   const faults = validate(schema, document, rules, { maxErrors: most.faults, hideSuggestions: true });
   const length = document.loc?.source.body.length ?? Infinity;
   const { characters, faults: few } = most.explained;
@@ -114,18 +120,17 @@ function refuseIntrospectionAliases(context: Parameters<ValidationRule>[0]): Ret
   };
 }
 
-/** The error of an operation that is too deep, too broad or too costly; undefined for others. */
+/** The error of an operation that is too deep or too costly; undefined for others. */
 function checkCost(
   { schema, document, variableValues, contextValue }: ExecutionArgs,
   operation: OperationDefinitionNode,
 ): GraphQLError | undefined {
   const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
-  const { complexity, depth, breadth } = complexityFromQuery(
+  const { complexity, depth } = complexityFromQuery(
     { ...document, definitions: [operation, ...fragments] },
     { schema, variables: variableValues ?? {}, ctx: contextValue as object },
   );
   if (depth > most.depth) return overLimit(`The query is ${depth} levels deep; ${most.depth} are allowed.`);
-  if (breadth > most.fields) return overLimit(`The query has ${breadth} fields; ${most.fields} are allowed.`);
   if (complexity > most.cost)
     return overLimit(`The query costs ${Math.ceil(complexity)}; ${most.cost} are allowed. Ask for smaller pages.`);
   return undefined;

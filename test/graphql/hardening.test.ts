@@ -87,6 +87,19 @@ const bombs: [name: string, query: string, reason: RegExp][] = [
       .join(' ')} }`,
     fields,
   ],
+  ['480 fields, before other faults are looked for', `{ ${'me { id } '.repeat(240)} unknown }`, fields],
+  [
+    '480 fields of a fragment that is not used',
+    `{ me { id } } fragment f on Query { ${'me { id } '.repeat(240)} }`,
+    fields,
+  ],
+  [
+    '480 fields of fragments in introspection',
+    `{ __schema { ...f0 ...f1 ...f2 } unknown } ${range(3)
+      .map((n) => `fragment f${n} on __Schema { ${'queryType { name } '.repeat(80)} }`)
+      .join(' ')}`,
+    fields,
+  ],
   ['20,000 times the same field', `{ ${'serverTime '.repeat(20_000)} }`, tokens],
   ['20,000 directives', `{ serverTime ${'@skip(if: false) '.repeat(20_000)} }`, tokens],
   [
