@@ -24,7 +24,8 @@ export const addTypes: AddTypes = (builder) => {
       // The whole answer is computed, whatever the query selects; a document asks for it once.
       complexity: { field: 5_100, multiplier: 60 },
       description: `When the active resources can be booked, by id; at most ${mostResources} of them.`,
-      resolve: async (_root, { input: { from, to, ...others } }, { context, viewer }) => {
+      resolve: async (_root, { input: { from, to, ...others } }, { context, viewer, place }) => {
+        await place?.take();
         const writer = new SpanWriter(context.once(openSlabs));
         const found = await listAvailability(context.db, viewer, { from, to, ...given(others) }, writer);
         return wire.toAvailabilityRecords({ from, to }, found, writer);
@@ -44,7 +45,8 @@ export const addTypes: AddTypes = (builder) => {
       args: { input: t.arg({ type: when, required: true, description: 'When.' }) },
       complexity: { field: 20, multiplier: 1 },
       description: 'When it can be booked; null if it is not active.',
-      resolve: async ({ id }, { input: { from, to, ...others } }, { context, viewer }) => {
+      resolve: async ({ id }, { input: { from, to, ...others } }, { context, viewer, place }) => {
+        await place?.take();
         const found = await findAvailability(context.db, viewer, id, { from, to, ...given(others) });
         return found ? wire.toAvailabilityRecords({ from, to }, [found])[0] : null;
       },

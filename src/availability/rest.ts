@@ -9,6 +9,7 @@ export const routes = [
   route({
     method: 'GET',
     path: '/v1.0/availability',
+    isLarge: true,
     summary: 'Read when resources can be booked',
     description: `The active resources by id, each with its free and booked times between \`From\` and \`To\`, all on one page. Separate several \`ResourceIds\` by commas, or repeat the parameter; repeat \`Equipment\`. At most ${mostResources} resources and ${mostDays} days, otherwise 400.`,
     query: wire.availabilityQuery,

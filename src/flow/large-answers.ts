@@ -1,4 +1,7 @@
-/** Large answers under way. Each holds memory until its reader has taken it, which may be slow. */
+/**
+ * Large answers under way. Each holds memory from when it is made until its reader has taken it, which may be slow: availability of 500
+ * rooms for a quarter takes 25 MB.
+ */
 import { openPlaces } from './places.ts';
 
 /** The places of a process. There is no limit for all tenants together, which those with slow readers could exhaust. */
@@ -6,8 +9,51 @@ export const openLargeAnswers = () =>
   openPlaces({
     of: 'large answers',
     all: Number.POSITIVE_INFINITY,
-    perTenant: 64,
-    perPerson: 32,
+    perTenant: 16,
+    perPerson: 8,
     mostWaiting: 64,
     waitMs: 10_000,
   });
+
+/** The place of one call among the large answers. The call takes it at most once, so it never waits for itself. */
+export type CallPlace = {
+  /**
+   * Takes the place unless the call has it. Call it before a large answer is made, or else before it is sent.
+   * @throws LimitExceeded, each time
+   */
+  take(): Promise<void>;
+  /** @throws LimitExceeded if the place was refused */
+  checkTaken(): void;
+  /** Ends the call. */
+  giveBack(): void;
+};
+
+/** @param takePlace as `take` of the places; called once at most */
+export function openCallPlace(takePlace: () => Promise<() => void>): CallPlace {
+  let taking: Promise<() => void> | undefined;
+  let refusal: { error: unknown } | undefined;
+  let isOver = false;
+  return {
+    async take() {
+      // GraphQL's executor may answer before all of its resolvers have ended.
+      if (isOver) throw new Error('The call is over.');
+      taking ??= takePlace();
+      try {
+        await taking;
+      } catch (error) {
+        refusal = { error };
+        throw error;
+      }
+    },
+    checkTaken() {
+      if (refusal) throw refusal.error;
+    },
+    giveBack() {
+      isOver = true;
+      taking?.then(
+        (leave) => leave(),
+        () => {},
+      );
+    },
+  };
+}

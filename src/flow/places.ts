@@ -21,8 +21,13 @@ export type Places = {
    * @throws LimitExceeded when the person or tenant has all the places that it may have; Unavailable when all places are taken
    */
   hold<T>(holder: Holder, work: () => Promise<T>): Promise<T>;
-  /** Runs `work` at once, even if there is no place for it. It counts as the others do. */
-  holdAtOnce<T>(holder: Holder, work: () => Promise<T>): Promise<T>;
+  /**
+   * Takes a place once there is one, with the errors of `hold`.
+   * @returns a function that gives it back; call it once
+   */
+  take(holder: Holder): Promise<() => void>;
+  /** The same at once, even if there is no place. It counts as the others do. */
+  takeAtOnce(holder: Holder): () => void;
 };
 
 type Waiting = { holder: Holder; enter: () => void };
@@ -99,23 +104,29 @@ export function openPlaces(limits: PlaceLimits): Places {
     return promise.finally(() => clearTimeout(late));
   }
 
-  async function run<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } finally {
-      count(holder, -1);
-      admit();
-    }
+  const leaveOf = (holder: Holder) => () => {
+    count(holder, -1);
+    admit();
+  };
+
+  async function take(holder: Holder): Promise<() => void> {
+    await enter(holder);
+    return leaveOf(holder);
   }
 
   return {
-    async hold(holder, work) {
-      await enter(holder);
-      return await run(holder, work);
-    },
-    holdAtOnce(holder, work) {
+    take,
+    takeAtOnce(holder) {
       count(holder, 1);
-      return run(holder, work);
+      return leaveOf(holder);
+    },
+    async hold(holder, work) {
+      const leave = await take(holder);
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
     },
   };
 }

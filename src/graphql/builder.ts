@@ -15,6 +15,7 @@ import {
   NotFound,
   PreconditionFailed,
 } from '../errors.ts';
+import type { CallPlace } from '../flow/large-answers.ts';
 import { invalidArguments } from '../input.ts';
 import CostsPlugin from './costs.ts';
 import FaultsPlugin from './faults.ts';
@@ -28,6 +29,8 @@ export type GraphqlCall = Caller & {
   context: Context;
   requestId: string;
   streams: Streams;
+  /** Resolvers that make a large answer take it before; absent in subscriptions. */
+  place?: CallPlace;
   /** What a plan has found before it gave up. */
   resolved?: Resolved;
   /** The lists that the executor leaves as they are. */

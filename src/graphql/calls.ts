@@ -6,7 +6,7 @@ import { Malformed, MethodNotAllowed, NotAcceptable, TooLarge, UnsupportedMediaT
 import { openSlices } from '../flow/slices.ts';
 import { sendText } from '../http/answers.ts';
 import { personSends } from '../http/body-memory.ts';
-import { isLarge, jsonPieces, LargeJson } from '../http/large-json.ts';
+import { jsonPieces } from '../http/large-json.ts';
 import { enclosed, openChunks, sendPieces } from '../http/pieces.ts';
 import { isJson, readBytes } from '../http/request-body.ts';
 import type { GraphqlCall } from './builder.ts';
@@ -151,27 +151,19 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
   /**
    * Sends a result in pieces.
    * @param type undefined to send it as the only event of a stream
-   * @throws LimitExceeded
    */
   async function sendLarge(
     response: ServerResponse,
     { data, errors }: Result,
-    params: PlainCall,
-    call: GraphqlCall,
+    { requestId }: GraphqlCall,
     type: string | undefined,
   ): Promise<void> {
     // Beside data, no error has a status of its own.
-    const pieces = jsonPieces({ ...(errors && { errors: completeErrors(errors, call.requestId) }), data });
+    const pieces = jsonPieces({ ...(errors && { errors: completeErrors(errors, requestId) }), data });
     const [before, behind] = nextText;
-    try {
-      await pipeline.holdLarge(params, call, async () => {
-        response.setHeader('Content-Type', type ? `${type}; charset=utf-8` : eventStream);
-        const text = type ? pieces : enclosed(before, pieces, behind + completeText);
-        await sendPieces(response, text, context.once(openChunks), openSlices());
-      });
-    } finally {
-      if (data instanceof LargeJson) data.giveBack();
-    }
+    response.setHeader('Content-Type', type ? `${type}; charset=utf-8` : eventStream);
+    const text = type ? pieces : enclosed(before, pieces, behind + completeText);
+    await sendPieces(response, text, context.once(openChunks), openSlices());
   }
 
   return {
@@ -202,12 +194,16 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
       }
       // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.
       const type = plainType(accepted);
-      const result = params && !opened ? await pipeline.runPlain(params, call) : undefined;
-      if (params && result && isLarge(result.data)) return sendLarge(response, result, params, call, type);
-      if (result && type && !result.errors) {
-        sendText(response, JSON.stringify(result), type);
-        return;
-      }
+      /** @returns the result if it is left to Yoga */
+      const send = async (result: Result, isLarge: boolean) => {
+        if (isLarge) await sendLarge(response, result, call, type);
+        else if (type && !result.errors) sendText(response, JSON.stringify(result), type);
+        else return result;
+        return undefined;
+      };
+      const isPlain = params && !opened;
+      const result = isPlain ? await pipeline.answer(params, call, send) : undefined;
+      if (isPlain && !result) return;
       const known = read instanceof GraphQLError ? { errors: [read] } : result;
       // An object, because Yoga would enumerate the characters of a string.
       request.body = params ?? { query: '{ __typename }' };

@@ -5,8 +5,9 @@ import { LRUCache } from 'lru-cache';
 import { reading, type Viewer } from '../context.ts';
 import { NotAcceptable } from '../errors.ts';
 import { isOutage } from '../flow/database-errors.ts';
-import { openLargeAnswers } from '../flow/large-answers.ts';
+import { openCallPlace, openLargeAnswers } from '../flow/large-answers.ts';
 import { workFor } from '../flow/working.ts';
+import { isLarge, LargeJson } from '../http/large-json.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError, shortenMessage } from './errors.ts';
@@ -227,19 +228,36 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
         operationName: operationName ?? null,
       });
     },
-    /** Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling. */
-    runPlain: (params: PlainCall, call: GraphqlCall): Promise<Result> =>
-      workFor(call.viewer.mandatorId, () => runHere(params, call)),
     /**
-     * Runs `send`, which sends the large result of `runPlain`, once there is a place for it. That of a mutation is sent at once: it
-     * has been done, and refused its client would send it again.
-     * @throws LimitExceeded
+     * Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling, and sends its result. If that
+     * is large, the call has a place until it is sent. A mutation has it at once: it may have been done when it needs one, and refused
+     * its client would send it again.
+     * @throws LimitExceeded for a query without a place
      */
-    holdLarge({ query, operationName }: PlainCall, call: GraphqlCall, send: () => Promise<void>): Promise<void> {
-      const { parse } = yoga.getEnveloped({ ...call, params: { query } });
-      const isMutation = getOperationAST(parse(query), operationName)?.operation === 'mutation';
-      const places = call.context.once(openLargeAnswers);
-      return isMutation ? places.holdAtOnce(call.viewer, send) : places.hold(call.viewer, send);
+    async answer<T>(
+      params: PlainCall,
+      call: GraphqlCall,
+      send: (result: Result, isLarge: boolean) => Promise<T>,
+    ): Promise<T> {
+      const { query, operationName } = params;
+      async function takePlace(): Promise<() => void> {
+        const { parse } = yoga.getEnveloped({ ...call, params: { query } });
+        const isMutation = getOperationAST(parse(query), operationName)?.operation === 'mutation';
+        const places = call.context.once(openLargeAnswers);
+        return isMutation ? places.takeAtOnce(call.viewer) : await places.take(call.viewer);
+      }
+      const place = openCallPlace(takePlace);
+      let result: Result = {};
+      try {
+        result = await workFor(call.viewer.mandatorId, () => runHere(params, { ...call, place }));
+        place.checkTaken();
+        const large = isLarge(result.data);
+        if (large) await place.take();
+        return await send(result, large);
+      } finally {
+        if (result.data instanceof LargeJson) result.data.giveBack();
+        place.giveBack();
+      }
     },
   };
 }

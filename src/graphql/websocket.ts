@@ -16,7 +16,7 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import { type Latest, nextOf } from '../flow/latest.ts';
-import { isLarge, jsonPieces, LargeJson } from '../http/large-json.ts';
+import { jsonPieces } from '../http/large-json.ts';
 import { enclosed, openChunks } from '../http/pieces.ts';
 import { inTrace } from '../tracing.ts';
 import type { GraphqlCall } from './builder.ts';
@@ -191,7 +191,6 @@ export function createWebSockets(
     // Cancelled by the client, or its socket has closed.
     const isOver = () => !(id in link.subscriptions);
     let end = () => {};
-    let result: Result = {};
     try {
       const waits = outbox.isFull;
       end = await outbox.beginAnswer();
@@ -199,20 +198,21 @@ export function createWebSockets(
       // The client decides how long that took: its credential may have been revoked meanwhile.
       if (waits) call = { ...call, viewer: await authenticate(link) };
       const attributes = { 'roomgate.request_id': call.requestId, 'roomgate.mandator': call.viewer.mandator };
-      const run = () => pipeline.runPlain(params, call);
-      result = await inTrace(context.traces, 'graphql', { kind: 'SERVER', attributes }, run);
-      if (isOver()) return;
-      if (isLarge(result.data)) {
+      /** @returns a short result, which graphql-ws sends */
+      const send = async (result: Result, isLarge: boolean) => {
+        if (!isLarge) return result;
         const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
         const message = enclosed(before, jsonPieces(plain(result)), '}');
-        const send = () => outbox.sendPieces(message, context.once(openChunks), isOver);
-        await pipeline.holdLarge(params, call, send);
-      } else yield result as ExecutionResult;
+        await outbox.sendPieces(message, context.once(openChunks), isOver);
+        return undefined;
+      };
+      const run = () => pipeline.answer(params, call, send);
+      const short = await inTrace(context.traces, 'graphql', { kind: 'SERVER', attributes }, run);
+      if (short && !isOver()) yield short as ExecutionResult;
     } catch (cause) {
       const error = presentCause(cause, call.requestId, log);
       if (!isOver()) yield { errors: [error] };
     } finally {
-      if (result.data instanceof LargeJson) result.data.giveBack();
       end();
     }
   }

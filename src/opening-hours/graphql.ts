@@ -58,8 +58,10 @@ function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownE
       args: whenArguments(t.arg),
       complexity: { field: 50, multiplier: 1 },
       description: "When it is open, computed with the clocks of the caller's time zone, in UTC.",
-      resolve: async ({ id }, when, call) =>
-        wire.toResourceHours(await hours.getHoursOf(call.context.db, askerOf(call), id, given(when))),
+      resolve: async ({ id }, when, call) => {
+        await call.place?.take();
+        return wire.toResourceHours(await hours.getHoursOf(call.context.db, askerOf(call), id, given(when)));
+      },
     }),
   );
   builder.queryFields((t) => {
@@ -75,8 +77,12 @@ function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownE
         // The whole answer is computed, whichever members the query selects.
         complexity: 500,
         description: 'When the resources of a location are open: clock times, converted to UTC.',
-        resolve: async (_root, { locationId, ...when }, call) =>
-          wire.toOpeningHours(await hours.listForLocation(call.context.db, askerOf(call), locationId, given(when))),
+        resolve: async (_root, { locationId, ...when }, call) => {
+          await call.place?.take();
+          return wire.toOpeningHours(
+            await hours.listForLocation(call.context.db, askerOf(call), locationId, given(when)),
+          );
+        },
       }),
       openingRules: t.field({
         type: ownRules,

@@ -136,6 +136,7 @@ export const routes: Route[] = [
   route({
     method: 'GET',
     path: `${path}/all/:locationId`,
+    isLarge: true,
     summary: 'Read the opening hours of a location',
     description:
       "When the resources of a location are open, in UTC. Opening hours are clock times without a zone: they are converted with the clocks of the caller's time zone, or of the location that `X-timezone-locationId` names. A display sees only the hours of its own rooms.",

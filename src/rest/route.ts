@@ -3,6 +3,7 @@ import { type Request, type RequestHandler, type Response, Router } from 'expres
 import { z } from 'zod';
 import { type Context, reading as readingIn, type Viewer, type Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
+import { openLargeAnswers } from '../flow/large-answers.ts';
 import { workFor } from '../flow/working.ts';
 import { personSends } from '../http/body-memory.ts';
 import { idempotencyKey, readInput, respell } from '../input.ts';
@@ -66,6 +67,8 @@ export type Route<
   body?: { schema: Body; example: unknown; streamed?: true; mayBeEmpty?: true };
   /** Called without a credential, and mounted before authentication. */
   anonymous?: true;
+  /** Its answers are large: a call has a place among them from before its answer is made until that has been sent. */
+  isLarge?: true;
   /** The media type of a 200 that is not JSON. */
   type?: 'text/calendar';
   /** Answers other than problems, by status. */
@@ -217,8 +220,13 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
         waits(values) || definition.method !== 'GET'
           ? definition.handle(context, call)
           : readingIn(context, (at) => definition.handle(at, call));
-      const answer = await (definition.anonymous ? handle() : workFor(call.viewer.mandatorId, handle));
-      await writeAnswer(context, { request, response, viewer: call.viewer }, answer, type);
+      const answerCall = async () => {
+        // The client may have gone while the call waited for its place.
+        if (response.destroyed) return;
+        const answer = await (definition.anonymous ? handle() : workFor(call.viewer.mandatorId, handle));
+        await writeAnswer(context, { request, response }, answer, type);
+      };
+      await (definition.isLarge ? context.once(openLargeAnswers).hold(call.viewer, answerCall) : answerCall());
     } catch (error) {
       respell(error, sent);
       throw error;

@@ -16,6 +16,7 @@ let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;
 let holder: { mandatorId: number; personId: number };
 let rooms: { id: number; name: string }[];
+let locationId: number;
 /** The slabs of answers under way, and the most there were. */
 const slabs = { inUse: 0, most: 0 };
 
@@ -34,6 +35,7 @@ beforeAll(async () => {
   const tenant = await makeTenant(db, { rooms: ['R1', 'R2', 'R3', 'R4'] });
   holder = service.admit('user', tenant);
   rooms = tenant.resources;
+  locationId = tenant.locationId;
   await sql`
     insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied)
     select ${tenant.mandatorId}, ${rooms[0]?.id}, 'Booking', 'Confirmed', 'Api', 'One', tstzrange(at, at + interval '10 minutes')
@@ -200,7 +202,7 @@ test('an operation that has waited for the answers before it is not run if its c
 
 test('an answer that a client cancels while it waits behind those before it is not sent', async () => {
   const { socket, messages, ask, cancel, completed } = await openSocket();
-  const sending = jest.spyOn(service.context.once(openLargeAnswers), 'hold');
+  const sending = jest.spyOn(Outbox.prototype, 'sendPieces');
   const checked = jest.spyOn(service.viewers, 'get');
   socket.pause();
   for (const number of range(7)) ask(number, `{ ${spans()} }`);
@@ -290,7 +292,7 @@ async function takeAllPlaces() {
   await until(() => slabs.inUse === 0);
   const places = service.context.once(openLargeAnswers);
   const taken = Promise.withResolvers<void>();
-  return { taken, held: range(32 + 64).map(() => places.hold(holder, () => taken.promise)) };
+  return { taken, held: range(8 + 64).map(() => places.hold(holder, () => taken.promise)) };
 }
 
 test('a person that takes none of its large answers gets no more of them until it does', async () => {
@@ -306,6 +308,66 @@ test('a person that takes none of its large answers gets no more of them until i
   await Promise.all(held);
   expect((await service.post({ query })).status).toBe(200);
   await client.dispose();
+});
+
+const day = () => `input: { from: "${at(0)}", to: "${at(1_440)}" }`;
+/** Fields of which the answer may be large, with short ones. */
+const fields: [name: string, field: () => string][] = [
+  ['availability', () => `availability(${day()}) { free { start } }`],
+  ['availability of a resource', () => `resources(first: 4) { nodes { availability(${day()}) { resourceId } } }`],
+  ['opening hours', () => `openingHours(locationId: "${locationId}") { timeZone }`],
+  ['opening hours of a resource', () => 'resources(first: 4) { nodes { openingHours { resourceName } } }'],
+];
+
+test.each(fields)('a call waits for its place before its answer is made: %s', async (_name, field) => {
+  const { held, taken } = await takeAllPlaces();
+  const query = `{ ${field()} }`;
+  expect((await service.post({ query })).status).toBe(429);
+  const client = service.ws();
+  expect((await client.iterate({ query }).next()).value).toMatchObject({ errors: [{ extensions: { code: 'LIMIT' } }] });
+  await client.dispose();
+  taken.resolve();
+  await Promise.all(held);
+  expect((await service.post({ query })).status).toBe(200);
+});
+
+test('spans of answers that wait for their places take no memory', async () => {
+  await until(() => slabs.inUse === 0);
+  slabs.most = 0;
+  const places = service.context.once(openLargeAnswers);
+  const leave = await Promise.all(range(8).map(() => places.take(holder)));
+  const taking = jest.spyOn(places, 'take');
+  const answers = range(20).map(() => service.post({ query: `{ ${spans()} }` }));
+  await until(() => taking.mock.calls.length === 20);
+  expect(slabs.most).toBe(0);
+  taking.mockRestore();
+  for (const one of leave) one();
+  for (const answer of await Promise.all(answers)) expect((await answer.text()).length).toBeGreaterThan(1_000_000);
+  expect(slabs.most).toBeLessThanOrEqual(8);
+});
+
+test('a call has one place for all of its fields, and gives it back however it ends', async () => {
+  await until(() => slabs.inUse === 0);
+  const places = service.context.once(openLargeAnswers);
+  const leave = await Promise.all(range(7).map(() => places.take(holder)));
+  const [availability, ofResource, hours, hoursOfResource] = fields.map(([, field]) => field());
+  const all = `${availability} ${hours} a: ${hours} b: ${hoursOfResource} c: ${ofResource}`;
+  expect(await (await service.post({ query: `{ ${all} }` })).json()).not.toHaveProperty('errors');
+  // By GraphQL's own executor, which stops at the first fault of a field that is not nullable.
+  const faulty = `{ me { id @skip(if: true) } ${all} resources(first: 4) { nodes { openingHours(from: "2027-01-01", to: "2031-01-01") { resourceName } } } }`;
+  expect(await (await service.post({ query: faulty })).json()).toHaveProperty('errors');
+  leave.push(await places.take(holder));
+  const gone = new AbortController();
+  const taking = jest.spyOn(places, 'take');
+  const waiting = service.post({ query: `{ ${spans()} }` }, {}, gone.signal).catch(() => 'gone');
+  await until(() => taking.mock.calls.length === 1);
+  gone.abort();
+  expect(await waiting).toBe('gone');
+  taking.mockRestore();
+  for (const one of leave) one();
+  await Promise.all(range(8).map(async () => (await places.take(holder))()));
+  const again = await Promise.all(range(8).map(() => places.take(holder)));
+  for (const one of again) one();
 });
 
 test('a mutation that has been done is answered, whatever its person has under way', async () => {

@@ -193,7 +193,7 @@ describe('a query by its plan', () => {
   test('does not go through all of the pipeline once it has been answered', async () => {
     const pipeline = createPipeline(openLog('silent'), () => {});
     const call = { context: {}, viewer: {} } as GraphqlCall;
-    const run = () => pipeline.runPlain({ query: '{ serverTime }' }, call);
+    const run = () => pipeline.answer({ query: '{ serverTime }' }, call, async (result) => result);
     expect(await run()).toHaveProperty('data.serverTime');
     Object.assign(pipeline.yoga, {
       getResultForParams() {
@@ -201,7 +201,9 @@ describe('a query by its plan', () => {
       },
     });
     expect(await run()).toHaveProperty('data.serverTime');
-    await expect(pipeline.runPlain({ query: '{ now: serverTime }' }, call)).rejects.toThrow('all of it');
+    await expect(pipeline.answer({ query: '{ now: serverTime }' }, call, async (result) => result)).rejects.toThrow(
+      'all of it',
+    );
   });
 });
 

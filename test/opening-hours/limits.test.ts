@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { openLargeAnswers } from '../../src/flow/large-answers.ts';
 import { listOpenIntervals } from '../../src/opening-hours/service.ts';
 import { toResourceHours, versionOf } from '../../src/opening-hours/wire.ts';
+import { hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -14,7 +15,10 @@ beforeAll(async () => {
   service = await startService({ Role: 'Web' });
   admin = masterData(service, await service.signIn(service.tenant, 'Admin'));
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await releaseAll();
+  await service.stop();
+});
 
 let made = 0;
 async function makeSite(count: number) {
@@ -89,17 +93,26 @@ describe('over REST', () => {
     expect(await read(LocationId, '2026-01-01', '2026-01-09')).toMatchObject(tooMany);
   });
 
-  test('the answer is sent in pieces: it waits for one of the places of large answers', async () => {
+  test('nothing is read for hours or availability before the call has one of the places of large answers', async () => {
     const LocationId = await makeSite(1);
     const { mandatorId } = service.tenant;
     const holder = { mandatorId, personId: service.tenant.person('Admin').id };
-    const taken = Promise.withResolvers<void>();
     const places = service.context.once(openLargeAnswers);
-    const held = range(32 + 64).map(() => places.hold(holder, () => taken.promise));
-    expect((await read(LocationId, '2026-01-01', '2026-01-01')).status).toBe(429);
+    const taken = Promise.withResolvers<void>();
+    const held = range(8 + 64).map(() => places.hold(holder, () => taken.promise));
+    const unlock = await hold(service.context.db, (trx) =>
+      sql`lock table booking, opening_rule in access exclusive mode`.execute(trx),
+    );
+    const ask = async () => [
+      (await read(LocationId, '2026-01-01', '2026-01-01')).status,
+      (await admin.get(`/availability?LocationId=${LocationId}&From=2026-01-01T00:00:00Z&To=2026-01-02T00:00:00Z`))
+        .status,
+    ];
+    expect(await ask()).toEqual([429, 429]);
     taken.resolve();
     await Promise.all(held);
-    expect((await read(LocationId, '2026-01-01', '2026-01-01')).status).toBe(200);
+    await unlock();
+    expect(await ask()).toEqual([200, 200]);
   });
 });
 
