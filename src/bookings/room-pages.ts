@@ -40,24 +40,24 @@ export function selectPages(pages: readonly RoomPage[], limit: number): RawBuild
 async function readPages(db: Database, pages: readonly RoomPage[]): Promise<Row[][]> {
   const found = pages.map((): Row[] => []);
   const byLimit = Map.groupBy(pages.keys(), (at) => (pages[at] as RoomPage).limit);
-  for (const [limit, places] of byLimit)
-    for (let at = 0; at < places.length; at += mostTogether) {
-      const some = places.slice(at, at + mostTogether);
-      const query = selectPages(
-        some.map((place) => pages[place] as RoomPage),
-        limit,
-      ).compile(db);
-      const statement: Statement = { name: 'pages of rooms', sql: query.sql };
-      for (const row of await runPrepared<Row>(db, statement, query.parameters))
-        found[some[row.position - 1] as number]?.push(row);
-    }
+  for (const [limit, places] of byLimit) {
+    const asked = [...places];
+    const query = selectPages(
+      asked.map((place) => pages[place] as RoomPage),
+      limit,
+    ).compile(db);
+    const statement: Statement = { name: 'pages of rooms', sql: query.sql };
+    for (const row of await runPrepared<Row>(db, statement, query.parameters))
+      found[asked[row.position - 1] as number]?.push(row);
+  }
   return found;
 }
 
 /** Statements that run at a time in one process. */
 const mostAtOnce = 2;
 
-const gather = (db: Database) => openGathering<RoomPage, Row[]>((pages) => readPages(db, pages), mostAtOnce);
+const gather = (db: Database) =>
+  openGathering<RoomPage, Row[]>((pages) => readPages(db, pages), { mostAtOnce, mostTogether });
 
 /** @param db not in a transaction */
 export const readRoomPage = (db: Database, page: RoomPage): Promise<StoredRow[]> =>

@@ -66,15 +66,18 @@ export function readById<Row extends object>(
   }
 
   const gather = (db: Database) =>
-    openGathering<Key, Row | undefined>(async (keys) => {
-      const found = await runPrepared<Positioned>(db, statementOf(db), [
-        keys.map(({ mandatorId }) => mandatorId),
-        keys.map(({ id }) => id),
-      ]);
-      const rows = new Array<Row | undefined>(keys.length);
-      for (const row of found) rows[row.position - 1] = recordOf(row);
-      return rows;
-    }, mostAtOnce);
+    openGathering<Key, Row | undefined>(
+      async (keys) => {
+        const found = await runPrepared<Positioned>(db, statementOf(db), [
+          keys.map(({ mandatorId }) => mandatorId),
+          keys.map(({ id }) => id),
+        ]);
+        const rows = new Array<Row | undefined>(keys.length);
+        for (const row of found) rows[row.position - 1] = recordOf(row);
+        return rows;
+      },
+      { mostAtOnce },
+    );
 
   return async (db, mandatorId, id) => {
     if (!db.isTransaction) return await stateIn(db, gather)(`${mandatorId} ${id}`, { mandatorId, id });

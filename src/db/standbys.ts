@@ -73,7 +73,9 @@ export function openStandbys(config: Config, db: Database, log: Log): Standbys |
   );
   const counts: Record<Answered, number> = { Standby: 0, NoStandby: 0, Behind: 0, Conflict: 0, Failed: 0, Writes: 0 };
   // One statement at a time, for all reads that have arrived while the previous one ran.
-  const ask = openGathering<undefined, WalPlace>(async () => await runPrepared<WalPlace>(db, readPlace, []), 1);
+  const ask = openGathering<undefined, WalPlace>(async () => await runPrepared<WalPlace>(db, readPlace, []), {
+    mostAtOnce: 1,
+  });
   const askPlace = () => ask('', undefined);
   let turn = 0;
 

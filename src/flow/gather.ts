@@ -4,7 +4,7 @@
  *
  * Not dataloader: without its cache it does not merge equal keys, and it does not limit how many batches run at a time.
  */
-import { workFor } from './working.ts';
+import { tenantNow, workFor } from './working.ts';
 
 type OpenQuestion<Question, Answer> = { question: Question; answer: PromiseWithResolvers<Answer> };
 
@@ -14,22 +14,47 @@ export type Gathering<Question, Answer> = (key: string, question: Question) => P
 /**
  * @param answerAll returns the answers, or promises of them, in the order of the questions. A promise that rejects fails its own
  * question alone; if `answerAll` itself fails, all its questions do
- * @param mostAtOnce the most concurrent calls of `answerAll`; further questions are gathered meanwhile
+ * @param limits how many calls of `answerAll` there are at a time, and questions in each; further questions are gathered
+ * meanwhile, and of these the tenants ask in turns
  */
 export function openGathering<Question, Answer>(
   answerAll: (questions: readonly Question[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,
-  mostAtOnce = Number.POSITIVE_INFINITY,
+  limits: { mostAtOnce?: number; mostTogether?: number } = {},
 ): Gathering<Question, Answer> {
-  let gathered = new Map<string, OpenQuestion<Question, Answer>>();
+  const { mostAtOnce = Number.POSITIVE_INFINITY, mostTogether = Number.POSITIVE_INFINITY } = limits;
+  type Open = OpenQuestion<Question, Answer> & { key: string };
+  let gathered = new Map<string, Open>();
+  /** The same by the tenants that ask, those first whose turn comes first. */
+  let waiting = new Map<number | undefined, Open[]>();
   let isScheduled = false;
   let running = 0;
 
+  function takeNext(): Open[] {
+    if (gathered.size <= mostTogether) {
+      const all = [...gathered.values()];
+      // New maps: a cleared one keeps what it held reachable until the next full garbage collection.
+      gathered = new Map();
+      waiting = new Map();
+      return all;
+    }
+    const taken: Open[] = [];
+    // A tenant that is put behind the others comes again.
+    for (const [tenant, open] of waiting) {
+      if (taken.length === mostTogether) break;
+      const next = open.shift() as Open;
+      gathered.delete(next.key);
+      taken.push(next);
+      waiting.delete(tenant);
+      if (open.length > 0) waiting.set(tenant, open);
+    }
+    return taken;
+  }
+
   async function run(): Promise<void> {
-    const all = [...gathered.values()];
-    // A new map: a cleared one keeps what it held reachable until the next full garbage collection.
-    gathered = new Map();
+    const all = takeNext();
     isScheduled = false;
     running++;
+    schedule();
     try {
       const answers = await answerAll(all.map(({ question }) => question));
       for (const [index, { answer }] of all.entries()) answer.resolve(answers[index] as Answer | PromiseLike<Answer>);
@@ -48,7 +73,13 @@ export function openGathering<Question, Answer>(
 
   return (key, question) => {
     let asked = gathered.get(key);
-    if (!asked) gathered.set(key, (asked = { question, answer: Promise.withResolvers() }));
+    if (!asked) {
+      gathered.set(key, (asked = { key, question, answer: Promise.withResolvers() }));
+      const tenant = tenantNow();
+      const open = waiting.get(tenant);
+      if (open) open.push(asked);
+      else waiting.set(tenant, [asked]);
+    }
     schedule();
     return asked.answer.promise;
   };

@@ -164,6 +164,8 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     },
   });
   const subscriptions = createSubscriptions(log, limits.refuse);
+  const open = (args: ExecutionArgs): Promise<Opened> =>
+    workFor((args.contextValue as GraphqlCall).viewer.mandatorId, () => subscriptions.open(args));
   /** Of valid queries that were within the limits. */
   const plans = new LRUCache<string, { plan: Plan | undefined }>(remembered);
 
@@ -197,7 +199,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
 
   return {
     yoga,
-    open: subscriptions.open,
+    open,
     /**
      * Opens a subscription; undefined for a query, a mutation or a faulty document.
      * @throws NotAcceptable for a subscription of a client that takes no stream
@@ -220,7 +222,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
         throw new NotAcceptable(
           'A subscription is answered with a stream: send Accept: text/event-stream, or open a WebSocket for graphql-transport-ws at this address.',
         );
-      return await subscriptions.open({
+      return await open({
         schema,
         document,
         contextValue: call,

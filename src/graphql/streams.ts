@@ -6,6 +6,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Viewer } from '../context.ts';
 import { Unavailable } from '../errors.ts';
 import { type Latest, nextOf } from '../flow/latest.ts';
+import { workFor } from '../flow/working.ts';
 import {
   type Authenticate,
   type Caller,
@@ -201,7 +202,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       }
       const running = run();
       const iterator: AsyncIterableIterator<T | Error> = {
-        next: () => running.next(),
+        next: () => workFor(caller.viewer.mandatorId, () => running.next()),
         // Released here, because a generator that waits for a change notices its return only after the change.
         return: () => {
           stream.release();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase, poolOf } from '../../src/db/database.ts';
 import { openRates } from '../../src/db/rates.ts';
+import { openGathering } from '../../src/flow/gather.ts';
 import { workFor } from '../../src/flow/working.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -64,6 +65,49 @@ test.each([
   expect([await waitingForLocks(), answered]).toEqual([6, 0]);
   await release();
   for (const answer of await Promise.all(asked)) expect(answer.status).toBe(200);
+});
+
+test.each([
+  ['as they are opened', 'batchStatus(batchId: "00000000-0000-4000-8000-000000000000")'],
+  ['as they begin', 'batches'],
+])('however many subscriptions one tenant has read %s, others find a connection', async (_when, field) => {
+  const release = await hold(service.context.db, (trx) => sql`lock table batch in access exclusive mode`.execute(trx));
+  const token = await service.signIn(service.tenant, 'Admin');
+  const over = new AbortController();
+  const opened = range(30).map(() =>
+    fetch(`${service.url}/${busy.code}/graphql`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Accept: 'text/event-stream' },
+      body: JSON.stringify({ query: `subscription { ${field} { id } }` }),
+      signal: over.signal,
+    }),
+  );
+  await until('the tenant has all connections that it may have', async () => (await waitingForLocks()) >= 6);
+  for (const _ of range(5)) expect((await call(other, 'api/v1.0/persons/me')).status).toBe(200);
+  expect(await waitingForLocks()).toBe(6);
+  await release();
+  for (const answer of await Promise.all(opened)) expect(answer.status).toBe(200);
+  over.abort();
+});
+
+test('of questions that are gathered for one statement tenants ask in turns', async () => {
+  const [asked, goOn] = [[] as string[][], Promise.withResolvers<void>()];
+  const ask = openGathering<string, string>(
+    async (questions) => {
+      asked.push([...questions]);
+      await goOn.promise;
+      return questions;
+    },
+    { mostAtOnce: 1, mostTogether: 4 },
+  );
+  const answers = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => workFor(1, () => ask(name, name)));
+  answers.push(
+    ...['x', 'y'].map((name) => workFor(2, () => ask(name, name))),
+    workFor(1, () => ask('a', 'a')),
+  );
+  goOn.resolve();
+  expect(await Promise.all(answers)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'x', 'y', 'a']);
+  expect(asked).toEqual([['a', 'x', 'b', 'y'], ['c', 'd', 'e', 'f'], ['g']]);
 });
 
 test('a tenant takes one more connection only while it has fewer than twice as many as are free', async () => {
