@@ -1,7 +1,7 @@
 /**
  * The connections of a pool, shared among tenants. The rule: **a tenant takes one more connection only while it has fewer than twice
  * as many as are free.** So one alone gets seven of ten, however much it asks for, and two get four each. Work of no tenant, such as
- * checking a credential, is not limited.
+ * checking a credential, takes any that is free, but waits in turn with the tenants where none is.
  */
 import pg from 'pg';
 import { tenantNow } from '../flow/working.ts';
@@ -17,10 +17,10 @@ export class SharedPool extends pg.Pool {
   readonly #waitMs: number;
   /** How many connections are given out or being opened, and how many of them each tenant has. */
   #inUse = 0;
-  readonly #had = new Map<number, number>();
+  readonly #had = new Map<number | undefined, number>();
   readonly #tenants = new WeakMap<pg.PoolClient, number | undefined>();
-  /** Of each tenant, those that wait, in order of arrival. */
-  readonly #waiting = new Map<number, Set<() => void>>();
+  /** Of each tenant, and of none, those that wait, in order of arrival. */
+  readonly #waiting = new Map<number | undefined, Set<() => void>>();
 
   constructor(config: pg.PoolConfig & { max: number; connectionTimeoutMillis: number }) {
     super(config);
@@ -42,12 +42,12 @@ export class SharedPool extends pg.Pool {
         this.connect((error, client) => (client ? resolve(client) : reject(error)));
       });
     const tenant = tenantNow();
-    if (tenant === undefined || this.#mayTake(tenant)) this.#take(tenant, taken);
+    if (this.#mayTake(tenant)) this.#take(tenant, taken);
     else this.#wait(tenant, taken);
     return undefined;
   }
 
-  #wait(tenant: number, taken: Taken): void {
+  #wait(tenant: number | undefined, taken: Taken): void {
     const waiting = this.#waiting.get(tenant) ?? new Set();
     this.#waiting.set(tenant, waiting);
     const leave = () => {
@@ -67,17 +67,17 @@ export class SharedPool extends pg.Pool {
     waiting.add(enter);
   }
 
-  #hadBy(tenant: number): number {
+  #hadBy(tenant: number | undefined): number {
     return this.#had.get(tenant) ?? 0;
   }
 
-  #mayTake(tenant: number): boolean {
-    return this.#hadBy(tenant) < 2 * (this.#max - this.#inUse);
+  #mayTake(tenant: number | undefined): boolean {
+    const free = this.#max - this.#inUse;
+    return tenant === undefined ? free > 0 : this.#hadBy(tenant) < 2 * free;
   }
 
   #count(tenant: number | undefined, change: 1 | -1): void {
     this.#inUse += change;
-    if (tenant === undefined) return;
     const had = this.#hadBy(tenant) + change;
     if (had > 0) this.#had.set(tenant, had);
     else this.#had.delete(tenant);
@@ -101,10 +101,10 @@ export class SharedPool extends pg.Pool {
   /** Lets in who may now take a connection, first those of the tenant that has the fewest. */
   #admit(): void {
     for (;;) {
-      const [next] = [...this.#waiting.keys()]
-        .filter((tenant) => this.#mayTake(tenant))
-        .sort((one, other) => this.#hadBy(one) - this.#hadBy(other));
-      const [enter] = next === undefined ? [] : (this.#waiting.get(next) as Set<() => void>);
+      const [next] = [...this.#waiting]
+        .filter(([tenant]) => this.#mayTake(tenant))
+        .sort(([one], [other]) => this.#hadBy(one) - this.#hadBy(other));
+      const [enter] = next?.[1] ?? [];
       if (!enter) return;
       enter();
     }

@@ -21,6 +21,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { type Latest, latestOf } from '../flow/latest.ts';
+import { workFor } from '../flow/working.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError } from './errors.ts';
@@ -146,6 +147,10 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     ...(contextValue as GraphqlCall),
   });
 
+  /** A frame that is shared is that of callers of one tenant. */
+  const forTenantOf = <T>({ contextValue }: ValidatedSubscriptionArgs, work: () => T): T =>
+    workFor((contextValue as GraphqlCall).viewer.mandatorId, work);
+
   function execute(args: ValidatedSubscriptionArgs, rootValue: unknown): Execution {
     const result = executeSubscriptionEvent({ ...args, rootValue, contextValue: callOfFrame(args) });
     const done = (one: Result) => present(one, args.contextValue);
@@ -162,9 +167,9 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
   /** @param frame as the source gives it */
   function executeOnce(operation: Operation, frame: unknown): Execution {
     const { args, shared } = operation;
-    if (!shared || typeof frame !== 'object' || frame === null) return execute(args, frame);
+    if (!shared || typeof frame !== 'object' || frame === null) return forTenantOf(args, () => execute(args, frame));
     let execution = shared.get(frame);
-    if (!execution) shared.set(frame, (execution = executePlanned(operation, frame)));
+    if (!execution) shared.set(frame, (execution = forTenantOf(args, () => executePlanned(operation, frame))));
     return execution;
   }
 

@@ -6,6 +6,7 @@ import { openRates } from '../../src/db/rates.ts';
 import { openGathering } from '../../src/flow/gather.ts';
 import { workFor } from '../../src/flow/working.ts';
 import { openLog } from '../../src/log.ts';
+import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { fetchWhole } from '../_util/fetch-whole.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
@@ -90,6 +91,35 @@ test.each([
   over.abort();
 });
 
+test('however much one tenant’s subscriptions read for a frame, others find a connection', async () => {
+  const { context, tenant } = service;
+  const over = new AbortController();
+  const query = 'subscription { bookings(filter: {}) { bookings { resource { openingHours { weekly { opens } } } } } }';
+  const opened = await Promise.all(
+    range(20).map((minute) =>
+      fetch(`${service.url}/${busy.code}/graphql`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${busy.token}`,
+          'Content-Type': 'application/json',
+          Accept: 'text/event-stream',
+        },
+        // Equal subscriptions would share their frames.
+        body: JSON.stringify({ query: `# ${minute}\n${query}` }),
+        signal: over.signal,
+      }),
+    ),
+  );
+  const release = await hold(context.db, (trx) => sql`lock table opening_rule in access exclusive mode`.execute(trx));
+  await insertBookings(context.db, tenant.mandatorId, tenant.resources[0]!.id);
+  await until('the tenant has all connections that it may have', async () => (await waitingForLocks()) >= 6);
+  for (const _ of range(5)) expect((await call(other, 'api/v1.0/persons/me')).status).toBe(200);
+  expect(await waitingForLocks()).toBe(6);
+  await release();
+  for (const answer of opened) expect(answer.status).toBe(200);
+  over.abort();
+});
+
 test('of questions that are gathered for one statement tenants ask in turns', async () => {
   const [asked, goOn] = [[] as string[][], Promise.withResolvers<void>()];
   const ask = openGathering<string, string>(
@@ -140,6 +170,28 @@ test('a tenant takes one more connection only while it has fewer than twice as m
       clients.shift()?.release();
     }
     await Promise.all([...first, ...second]);
+    for (const client of clients) client.release();
+  } finally {
+    await db.destroy();
+  }
+});
+
+test('work of no tenant waits in turn with the tenants where no connection is free', async () => {
+  const db = openDatabase(service.databaseUrl, { max: 4, log: openLog('silent'), statementTimeout: 0 });
+  try {
+    const pool = poolOf(db);
+    const clients = await Promise.all(range(4).map(() => pool.connect()));
+    const order: string[] = [];
+    const take = (who: string, tenant: number | undefined) =>
+      workFor(tenant, async () => {
+        const client = await pool.connect();
+        order.push(who);
+        client.release();
+      });
+    const waiting = [take('none', undefined), take('none', undefined), take('one', 1), take('two', 2)];
+    clients.pop()?.release();
+    await Promise.all(waiting);
+    expect(order).toEqual(['one', 'two', 'none', 'none']);
     for (const client of clients) client.release();
   } finally {
     await db.destroy();
