@@ -151,6 +151,54 @@ describeInBrowser('Booking in the console', () => {
     await seen('the usual hours');
   });
 
+  test('a change is counted in the hours of its room alone', async () => {
+    const calls = `Promise.all(['rooms/shown-hours.ts', '../../packages/@preact/signals/dist/signals.module.js'].map(
+      (file) => import(new URL(file, document.querySelector('script[src]').src)),
+    )).then(([{ makeShownHours }, { signal, effect }]) => {
+      const [rooms, lists, read, said] = [[], {}, [], []];
+      for (const id of ['1', '2', '3']) {
+        rooms.push({ id, timeZone: 'UTC' });
+        lists[id] = signal([]);
+      }
+      const ofRoom = (id) => ({ get value() { return read.push(id), lists[id].value; } });
+      const store = { day: '2026-05-04', days: 1, ofRoom, hoursOf: () => ({ value: undefined }) };
+      const { from, to } = makeShownHours(rooms, rooms.slice(0, 2), store);
+      effect(() => void said.push([from.value / 60, to.value / 60]));
+      const booked = (from, to) => ({ timeZone: 'UTC', start: '2026-05-04T' + from + ':00Z', end: '2026-05-04T' + to + ':00Z' });
+      lists[3].value = [booked('01:00', '02:00')];
+      lists[2].value = [booked('05:30', '06:00'), booked('21:00', '21:30')];
+      lists[1].value = [booked('04:30', '05:00')];
+      lists[2].value = [];
+      return { read: read.join(' '), said };
+    })`;
+    expect(await mine.page.evaluate(calls)).toEqual({
+      read: '1 2 2 1 2',
+      said: [
+        [7, 20],
+        [5, 22],
+        [4, 22],
+        [4, 20],
+      ],
+    });
+  });
+
+  test('a room is drawn once for many of its bookings that change together', async () => {
+    const calls = `Promise.all(['rooms/store.ts', '../../packages/@preact/signals/dist/signals.module.js'].map(
+      (file) => import(new URL(file, document.querySelector('script[src]').src)),
+    )).then(async ([{ openStore }, { effect }]) => {
+      const store = openStore('2026-05-04', 1, ['UTC']);
+      const of = (id) => ({ id, resourceId: '1', version: 1, status: 'Confirmed', start: '2026-05-04T08:00:00Z', end: '2026-05-04T09:00:00Z' });
+      for (const id of ['a', 'b', 'c']) store.put(of(id));
+      const drawn = [];
+      effect(() => void drawn.push(store.ofRoom('1').value.length));
+      store.leave(['a', 'b', 'c'], 'cancel');
+      await store.attempt(of('a'), async () => ({ done: of('a') }), (done) => done);
+      store.close();
+      return drawn;
+    })`;
+    expect(await mine.page.evaluate(calls)).toEqual([3, 3, 3, 3]);
+  });
+
   test('of a room that is always open the usual hours are shown, even if others open for an hour', async () => {
     const { db } = service.context;
     const mandator_id = service.tenant.mandatorId;

@@ -50,15 +50,17 @@ export function makeShownHours(
   shown: readonly Room[],
   store: Store,
 ): Record<keyof Hours, ReadonlySignal<number>> {
-  const ids = new Set(shown.map(({ id }) => id));
   const open = computed(() => openHours(rooms, store));
+  const unseen = shown.map(({ id }) =>
+    computed(() => {
+      const spans = store.ofRoom(id).value.map((booking) => localSpan(booking, store));
+      return withUnseen(open.value, spans, store.days);
+    }),
+  );
   const hours = computed(() => {
-    const bookings = store.all().filter(({ resourceId }) => ids.has(resourceId));
-    return withUnseen(
-      open.value,
-      bookings.map((booking) => localSpan(booking, store)),
-      store.days,
-    );
+    let { from, to } = open.value;
+    for (const { value } of unseen) [from, to] = [Math.min(from, value.from), Math.max(to, value.to)];
+    return { from, to };
   });
   return {
     from: computed(() => Math.floor(hours.value.from / 60) * 60),

@@ -64,8 +64,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const window = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
   const byRoom = new Map<string, Signal<readonly Booking[]>>();
   const known = new Map<string, Booking>();
-  /** Counts the changes of `known`. */
-  const changes = signal(0);
+  const followed = new Map<string, Signal<Booking | undefined>>();
   const leaving = new Map<string, Leaving>();
   /** The state that the server sent of a booking while a change of it was under way. */
   const heard = new Map<string, Booking>();
@@ -85,13 +84,18 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     if (!found) hours.set(id, (found = signal(undefined)));
     return found;
   }
+  function know(id: string, booking: Booking | undefined): void {
+    if (booking) known.set(id, booking);
+    else known.delete(id);
+    const open = followed.get(id);
+    if (open) open.value = booking;
+  }
   function remove(id: string): void {
     const before = known.get(id);
     if (!before) return;
-    known.delete(id);
+    know(id, undefined);
     const list = ofRoom(before.resourceId);
     list.value = list.value.filter((booking) => booking.id !== id);
-    changes.value += 1;
   }
   function takeAway(id: string, version: number): void {
     if (reading.isUnderWay()) away.set(id, version);
@@ -107,16 +111,17 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       return;
     }
     const drawn = { ...booking, leaving: leaving.get(booking.id) };
-    known.set(booking.id, drawn);
+    know(booking.id, drawn);
     const list = ofRoom(booking.resourceId);
     list.value = [...list.value.filter(({ id }) => id !== booking.id), drawn];
-    changes.value += 1;
   }
   function redraw(ids: readonly string[]): void {
-    for (const id of ids) {
-      const booking = known.get(id);
-      if (booking) put(booking);
-    }
+    batch(() => {
+      for (const id of ids) {
+        const booking = known.get(id);
+        if (booking) put(booking);
+      }
+    });
   }
   /** The state from the server, unless a newer one is known. */
   function hear(booking: Booking): void {
@@ -134,13 +139,12 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
         hear(booking);
         continue;
       }
-      known.set(booking.id, booking);
+      know(booking.id, booking);
       const list = fresh.get(booking.resourceId) ?? [];
       fresh.set(booking.resourceId, list);
       list.push(booking);
     }
     for (const [id, list] of fresh) ofRoom(id).value = [...ofRoom(id).value, ...list];
-    changes.value += 1;
   }
 
   const reading = openReading({
@@ -156,7 +160,10 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       return count;
     },
     forget() {
-      for (const id of [...known.keys()]) remove(id);
+      batch(() => {
+        for (const id of [...known.keys()]) know(id, undefined);
+        for (const list of byRoom.values()) list.value = nothing;
+      });
       away.clear();
     },
     rest: () => away.clear(),
@@ -166,14 +173,16 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     { filter: window },
     {
       next: ({ bookings }) => {
-        for (const booking of bookings.bookings) {
-          if (away.get(booking.id) === Number.POSITIVE_INFINITY) away.delete(booking.id);
-          hear(booking);
-        }
-        for (const id of bookings.gone) {
-          takeAway(id, Number.POSITIVE_INFINITY);
-          remove(id);
-        }
+        batch(() => {
+          for (const booking of bookings.bookings) {
+            if (away.get(booking.id) === Number.POSITIVE_INFINITY) away.delete(booking.id);
+            hear(booking);
+          }
+          for (const id of bookings.gone) {
+            takeAway(id, Number.POSITIVE_INFINITY);
+            remove(id);
+          }
+        });
         reading.heard();
       },
       cursor: ({ bookings }) => bookings.cursor,
@@ -195,13 +204,9 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     find: (id: string) => known.get(id),
     /** Like `find`; whoever reads it follows its changes. */
     follow(id: string): Booking | undefined {
-      void changes.value;
-      return known.get(id);
-    },
-    /** The bookings of all rooms; whoever reads them follows their changes. */
-    all(): readonly Booking[] {
-      void changes.value;
-      return [...known.values()];
+      let open = followed.get(id);
+      if (!open) followed.set(id, (open = signal(known.get(id))));
+      return open.value;
     },
     /** Draws them as about to be removed until `stay`, whatever the server sends about them. */
     leave(ids: readonly string[], how: Leaving): void {
@@ -254,9 +259,11 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
       const now = (outcome.done && result(outcome.done)) ?? before;
       const told = heard.get(booking.id);
       heard.delete(booking.id);
-      remove(booking.id);
-      if (told && (!now || told.version > now.version)) put(told);
-      else if (now) put({ ...now, isPending: false });
+      batch(() => {
+        remove(booking.id);
+        if (told && (!now || told.version > now.version)) put(told);
+        else if (now) put({ ...now, isPending: false });
+      });
       return outcome;
     },
     /** A provisional id, until the server gives one. */
