@@ -233,6 +233,40 @@ describeInBrowser('Booking in the console', () => {
     await seen('a booking that was cancelled');
   });
 
+  test('what others do with a booking while it is edited stays, unless both change the same: then it is told', async () => {
+    await mine.open(`?screen=rooms&day=${day}`);
+    await openForm();
+    await fill({ Titel: 'Chorprobe', Datum: day, Von: '12:00', Bis: '13:00' });
+    await press();
+    await cell(/^Chorprobe 12:00–13:00/).click();
+    const details = mine.page.getByRole('dialog', { name: 'Chorprobe' });
+    await details.getByRole('button', { name: 'Ändern' }).click();
+    const edit = mine.page.getByRole('dialog', { name: 'Buchung ändern' });
+    const field = (label: string) => edit.getByLabel(label, { exact: true });
+    const save = () => edit.getByRole('button', { name: 'Speichern' }).click();
+    await field('Titel').fill('Konzertprobe');
+    const id = new URL(mine.page.url()).searchParams.get('booking')?.replace('booking_', '');
+    await send('PATCH', `bookings/${id}`, { Start: `${day}T12:00:00Z`, End: `${day}T13:00:00Z` });
+    await cell(/^Chorprobe 13:00–14:00/).waitFor();
+    await save();
+    await said(/^Geändert: R101, .*13:00–14:00/);
+    await cell(/^Konzertprobe 13:00–14:00/).click();
+    await mine.page.getByRole('dialog', { name: 'Konzertprobe' }).getByRole('button', { name: 'Ändern' }).click();
+    await field('Titel').fill('Generalprobe');
+    await send('PATCH', `bookings/${id}`, { Subject: 'Vorsingen', Description: 'Mit Klavier' });
+    await cell(/^Vorsingen 13:00–14:00/).waitFor();
+    await save();
+    await edit.getByText('Jemand hat das inzwischen geändert.').waitFor();
+    await seen('a booking that others have changed too');
+    expect([await field('Titel').inputValue(), await field('Bemerkung').inputValue()]).toEqual([
+      'Generalprobe',
+      'Mit Klavier',
+    ]);
+    await save();
+    await cell(/^Generalprobe 13:00–14:00/).waitFor();
+    expect(await send('GET', `bookings/${id}`)).toMatchObject({ Subject: 'Generalprobe', Description: 'Mit Klavier' });
+  });
+
   test('in a week each cell names its day, and so does a move by keys', async () => {
     const short = (on: string) =>
       new Intl.DateTimeFormat('de', { weekday: 'short', day: 'numeric', month: 'numeric', timeZone: 'UTC' }).format(

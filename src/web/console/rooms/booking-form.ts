@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { minutesOf } from '../../../time/days.ts';
 import { line } from '../../bidi.ts';
 import { randomKey } from '../../random-key.ts';
-import { type Alternative, act, isUnanswered, mandator, type Refusal } from '../client.ts';
+import { type Alternative, act, ask, isUnanswered, mandator, type Refusal } from '../client.ts';
 import {
   addDays,
   clockText,
@@ -20,6 +20,7 @@ import {
   timeText,
 } from '../clock.ts';
 import {
+  BookingDetailsDocument,
   ChangeBookingDocument,
   CreateBookingDocument,
   type CreateBookingInput,
@@ -32,10 +33,12 @@ import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/rooms.ts';
+import { changeOf } from './change-of.ts';
 import { ClosedHint } from './closed-hint.ts';
 import { ConflictList } from './conflict.ts';
 import { type ForWhom, Organizer } from './organizer.ts';
 import { daysOf, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdayOf, weekdays } from './repeat.ts';
+import { scopeField } from './scope-field.ts';
 import { type Booking, instant, type Room, type Store } from './store.ts';
 
 export type Draft = {
@@ -47,6 +50,13 @@ export type Draft = {
   /** What was typed before the page was reloaded, and its Idempotency-Key. */
   typed?: { wanted: Wanted; key: string } | undefined;
 };
+
+export const draftOf = (booking: Booking): Draft => ({
+  booking,
+  roomId: booking.resourceId,
+  start: Date.parse(booking.start),
+  end: Date.parse(booking.end),
+});
 
 type Wanted = {
   roomId: string;
@@ -75,7 +85,6 @@ export function readKept(): Draft | undefined {
 
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
-const scopes: readonly Scope[] = ['This', 'Following', 'All'];
 /** How many of the skipped dates are listed. */
 const mostNamed = 6;
 const fieldNames = ['subject', 'description', 'resourceId', 'organizerId', 'start', 'end', 'recurrenceRule'];
@@ -91,25 +100,21 @@ const timesOf = (zone: string, start: number, end: number) => ({
 /** In seconds. Arrow keys go by five minutes, unless a time is none of these: browsers refuse a value between two steps. */
 const stepOf = (text: string) => (minutesOf(text) % 5 === 0 ? 300 : 60);
 
-export const scopeField = (value: Scope, onInput: (scope: Scope) => void) =>
-  h(Field, {
-    label: t().scope,
-    value,
-    onInput: (text) => onInput(text as Scope),
-    choices: scopes.map((scope) => ({ value: scope, text: t().scopes[scope] })),
-  });
-
 export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, onClose }) => {
-  const { booking } = draft;
+  const [base, setBase] = useState(draft);
+  const { booking } = base;
   const zoneOf = (id: string) => rooms.find((room) => room.id === id)?.timeZone ?? 'UTC';
-  const zone = zoneOf(draft.roomId);
-  const before = timesOf(zone, draft.start, draft.end);
-  const [wanted, setWanted] = useState<Wanted>({
-    roomId: draft.roomId,
-    ...before,
+  const valuesOf = ({ booking, roomId, start, end }: Draft) => ({
+    roomId,
+    ...timesOf(zoneOf(roomId), start, end),
     subject: booking?.subject ?? '',
     description: booking?.description ?? '',
     isPrivate: booking?.isPrivate ?? false,
+  });
+  const zone = zoneOf(base.roomId);
+  const before = timesOf(zone, base.start, base.end);
+  const [wanted, setWanted] = useState<Wanted>({
+    ...valuesOf(draft),
     repeat: 'none',
     on: [],
     until: addDays(before.day, 28),
@@ -125,10 +130,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const [wasLost, setLost] = useState(draft.typed !== undefined);
   useEffect(() => {
     const typed = { wanted, key: idempotencyKey };
-    sessionStorage.setItem(
-      kept,
-      JSON.stringify({ who: `${mandator} ${person.value?.id}`, draft: { ...draft, typed } }),
-    );
+    sessionStorage.setItem(kept, JSON.stringify({ who: `${mandator} ${person.value?.id}`, draft: { ...base, typed } }));
   }, [wanted]);
   const close = () => {
     sessionStorage.removeItem(kept);
@@ -143,8 +145,8 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const timeZone = zoneOf(roomId);
   // Times that nobody has changed stay as they are: a repeated hour cannot be entered unambiguously.
   const areKept = timeZone === zone && [day, lastDay, from, to].join() === Object.values(before).join();
-  const start = areKept ? draft.start : instantOf(timeZone, day, minutesOf(from));
-  const end = areKept ? draft.end : instantOf(timeZone, lastDay, minutesOf(to) || 1440);
+  const start = areKept ? base.start : instantOf(timeZone, day, minutesOf(from));
+  const end = areKept ? base.end : instantOf(timeZone, lastDay, minutesOf(to) || 1440);
   const isBackwards = end <= start;
   const nameOf = (id: string) => rooms.find((room) => room.id === id)?.name ?? '';
 
@@ -187,26 +189,38 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     close();
   }
   async function change(
-    { id, version }: Booking,
-    room: string,
-    range: { start: string; end: string },
+    edited: Booking,
+    place: Pick<Booking, 'resourceId' | 'start' | 'end'>,
     skips: boolean,
   ): Promise<void> {
-    const input = { resourceId: room, ...range, subject, description: description || null, isPrivate };
-    const { done, refused } = await act(ChangeBookingDocument, {
-      id,
-      version: store.find(id)?.version ?? version,
-      scope,
-      conflictHandling: skips ? 'Skip' : 'Fail',
-      input,
-    });
+    const { id } = edited;
+    const live = store.find(id) ?? edited;
+    const change = changeOf(edited, live, { ...place, subject, description, isPrivate }, scope);
+    const handling = skips ? 'Skip' : 'Fail';
+    const { done, refused } = change
+      ? await act(ChangeBookingDocument, { id, scope, conflictHandling: handling, ...change })
+      : { done: live };
     if (refused) {
+      if (refused.code === 'PreconditionFailed') await readAgain(id);
       setRefusal(refused);
       return;
     }
     store.hear(done);
     toast(t().changed(line`${done.resourceName}, ${rangeIn(done.timeZone, done.start, done.end)}`));
     close();
+  }
+  /** Shows the new state of the booking, with what was edited. */
+  async function readAgain(id: string): Promise<void> {
+    const { booking: now } = await ask(BookingDetailsDocument, { id }).catch(() => ({ booking: null }));
+    if (!now) return;
+    store.hear(now);
+    const next = draftOf(now);
+    const was: Partial<Wanted> = valuesOf(base);
+    setBase(next);
+    setWanted((last) => {
+      const isEdited = (field: string) => last[field as keyof Wanted] !== was[field as keyof Wanted];
+      return { ...last, ...Object.fromEntries(Object.entries(valuesOf(next)).filter(([field]) => !isEdited(field))) };
+    });
   }
   async function send(
     room = roomId,
@@ -217,7 +231,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     if (isBusy || isBackwards || isShort || whom.unknown) return;
     setBusy(true);
     setSkipped(skips);
-    await (booking ? change(booking, room, range, skips) : create(room, range, skips));
+    await (booking ? change(booking, { resourceId: room, ...range }, skips) : create(room, range, skips));
     setBusy(false);
   }
   function take({ resourceId, start: first, end: last }: Alternative): void {

@@ -9,7 +9,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
-import { scopeField } from './booking-form.ts';
+import { scopeField } from './scope-field.ts';
 import type { Steps } from './steps.ts';
 import type { Booking } from './store.ts';
 import { subjectOf } from './view.ts';

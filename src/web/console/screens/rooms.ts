@@ -10,7 +10,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import type { Acts } from '../rooms/acts.ts';
-import { BookingForm, type Draft, readKept } from '../rooms/booking-form.ts';
+import { BookingForm, type Draft, draftOf, readKept } from '../rooms/booking-form.ts';
 import { ConflictList } from '../rooms/conflict.ts';
 import { Details } from '../rooms/details.ts';
 import { Filters, firstDay, fitting, mostFree, readFound, readFree, readWish } from '../rooms/filters.ts';
@@ -154,15 +154,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
         steps,
         mayChange,
         mayDecide: ({ id }) => waiting.some((request) => request.id === id),
-        onEdit: (booking) =>
-          show({
-            draft: {
-              booking,
-              roomId: booking.resourceId,
-              start: Date.parse(booking.start),
-              end: Date.parse(booking.end),
-            },
-          }),
+        onEdit: (booking) => show({ draft: draftOf(booking) }),
         onClose: () => go({ booking: undefined }, 'replace'),
       })
     }
