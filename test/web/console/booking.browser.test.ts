@@ -199,6 +199,30 @@ describeInBrowser('Booking in the console', () => {
     expect(await mine.page.evaluate(calls)).toEqual([3, 3, 3, 3]);
   });
 
+  test('the hours stay as they are while something is dragged', async () => {
+    const next = addDays(day, 2);
+    await send('PATCH', `resources/${service.tenant.resources[3]?.id}`, { Name: 'R104' });
+    await mine.open(`?screen=rooms&day=${next}`);
+    const box = await mine.page.locator('[data-row="2"] .track').boundingBox();
+    if (!box) throw new Error('There is no row.');
+    const moveTo = (hour: number) =>
+      mine.page.mouse.move(box.x + (box.width * (hour - 7)) / 13, box.y + 20, { steps: 3 });
+    await moveTo(10.1);
+    await mine.page.mouse.down();
+    await moveTo(11);
+    await booking(1, ['04:00', '05:00'], 'Frühstück', next);
+    await booking(1, ['07:00', '08:00'], 'Danach', next);
+    await cell(/^Danach 08:00–09:00/).waitFor();
+    await moveTo(11.4);
+    await mine.page.mouse.up();
+    await cell(/^Frühstück 05:00–06:00/).waitFor();
+    expect([await form().getByLabel('Von').inputValue(), await form().getByLabel('Bis').inputValue()]).toEqual([
+      '10:00',
+      '11:30',
+    ]);
+    await form().getByRole('button', { name: 'Schließen' }).first().click();
+  });
+
   test('of a room that is always open the usual hours are shown, even if others open for an hour', async () => {
     const { db } = service.context;
     const mandator_id = service.tenant.mandatorId;

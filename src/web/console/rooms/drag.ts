@@ -3,6 +3,7 @@
  * it. Fingers scroll; a tap opens a booking or a free time.
  */
 
+import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { line } from '../../bidi.ts';
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
@@ -31,6 +32,7 @@ const threshold = 4;
 export function makeDrag(view: RefObject<HTMLDivElement | null>) {
   let now: TimelineProperties;
   let drag: Drag | undefined;
+  const isRunning = signal(false);
   let ghost: HTMLElement | undefined;
 
   const placeOf = ({ clientX, clientY }: PointerEvent | MouseEvent) => {
@@ -63,10 +65,15 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     ghost.style.width = `calc((100% - var(--name)) * ${right - left})`;
     ghost.textContent = line`${rangeText(drag)} ${drag.booking ? subjectOf(drag.booking) : ''}`;
   }
+  function begin(begun: Drag): void {
+    drag = begun;
+    isRunning.value = true;
+  }
   function end(): void {
     ghost?.remove();
     ghost = undefined;
     drag = undefined;
+    isRunning.value = false;
   }
 
   function gripAt(cell: HTMLElement, { clientX }: PointerEvent): Grip {
@@ -93,13 +100,13 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     const from = { minutes, row, x: event.clientX, y: event.clientY };
     if (!booking) {
       const start = Math.floor(minutes / step) * step;
-      drag = { grip: 'new', from, start, end: start + step, row, hasMoved: false };
+      begin({ grip: 'new', from, start, end: start + step, row, hasMoved: false });
       return;
     }
     if (!now.acts.mayChange(booking)) return;
     const ruler = rulerOf(roomAt(row), now.store);
     const { start, end } = spanOf(booking);
-    drag = {
+    begin({
       grip: gripAt(cell as HTMLElement, event),
       booking,
       from,
@@ -107,7 +114,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
       end: ruler(end),
       row,
       hasMoved: false,
-    };
+    });
   }
 
   function onPointerMove(event: PointerEvent): void {
@@ -151,7 +158,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
 
   function onPointerUp(): void {
     if (!drag?.hasMoved) {
-      drag = undefined;
+      end();
       return;
     }
     const { booking, row, start, end: until } = drag;
@@ -195,6 +202,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
   };
 
   return {
+    isRunning,
     update(properties: TimelineProperties) {
       now = properties;
     },

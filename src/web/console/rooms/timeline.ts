@@ -44,7 +44,7 @@ function Head({ store: { day, days }, scale }: Pick<TimelineProperties, 'store' 
 }
 
 export const Timeline: Component<TimelineProperties> = (properties) => {
-  const { rooms, store, scale, found, problems, acts } = properties;
+  const { rooms, store, found, problems } = properties;
   const view = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const [count, setCount] = useState(20);
@@ -52,6 +52,11 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
   const wantsFocus = useRef(false);
   const lastLeft = useRef(0);
   const [rowNode] = useState(makeRowCache);
+  const [drag] = useState(() => makeDrag(view));
+  // While something is dragged, the hours stay where they are below the pointer.
+  const shownScale = useRef(properties.scale);
+  if (!drag.isRunning.value) shownScale.current = properties.scale;
+  const scale = shownScale.current;
 
   const last = Math.min(rooms.length, first + count);
   const cursorRow = rooms.findIndex(({ id }) => id === cursor.roomId);
@@ -136,11 +141,9 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
   };
 
   const shownRows = Math.max(1, Math.floor((view.current?.clientHeight ?? 400) / rowHeight) - 2);
-  const onKeyDown = (event: KeyboardEvent) => pressKey(event, { ...properties, cursor, moveTo, shownRows });
-  const drag = useRef<ReturnType<typeof makeDrag>>(undefined);
-  drag.current ??= makeDrag(view);
-  drag.current.update({ ...properties, acts });
-  useEffect(() => drag.current?.listen(), []);
+  const onKeyDown = (event: KeyboardEvent) => pressKey(event, { ...properties, scale, cursor, moveTo, shownRows });
+  drag.update({ ...properties, scale });
+  useEffect(() => drag.listen(), []);
 
   const hourWidth = narrowestHour[store.days] ?? 14;
   const narrowest = `calc(var(--name) + ${((scale.to - scale.from) / 60) * store.days * hourWidth}px)`;
