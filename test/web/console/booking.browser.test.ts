@@ -151,6 +151,24 @@ describeInBrowser('Booking in the console', () => {
     await seen('the usual hours');
   });
 
+  test('what begins or ends while a room is closed is seen from its beginning to its end, unless it lasts for days', async () => {
+    const next = addDays(day, 4);
+    await booking(1, ['05:00', '07:00'], 'Lieferung', next);
+    await booking(1, ['18:30', '20:30'], 'Elternabend', next);
+    await send('POST', 'bookings', {
+      ResourceId: service.tenant.resources[2]?.id,
+      Start: `${addDays(next, -1)}T10:00:00Z`,
+      End: `${next}T21:30:00Z`,
+      Subject: 'Umbau',
+      Kind: 'Block',
+    });
+    await mine.open(`?screen=rooms&day=${next}`);
+    await cell(/^Elternabend 19:30–21:30/).waitFor();
+    await cell(/^Umbau/).waitFor();
+    const hours = mine.page.getByRole('columnheader').last().locator('span');
+    expect([await hours.first().textContent(), await hours.last().textContent()]).toEqual(['06:00', '21:00']);
+  });
+
   test('a change is counted in the hours of its room alone', async () => {
     const calls = `Promise.all(['rooms/shown-hours.ts', '../../packages/@preact/signals/dist/signals.module.js'].map(
       (file) => import(new URL(file, document.querySelector('script[src]').src)),

@@ -28,14 +28,14 @@ function openHours(rooms: readonly Room[], store: Store): Hours {
   return from < to ? { from, to: Math.min(dayMinutes, to) } : usual;
 }
 
-/** With the hours of the bookings that would not be seen at all. */
-function withUnseen(hours: Hours, bookings: readonly Span[], days: number): Hours {
+/** With the hours of the bookings; what lasts for days is cut off at the edge, if it is seen at all. */
+function withBooked(hours: Hours, bookings: readonly Span[], days: number): Hours {
   let { from, to } = hours;
   const seen = shownSpans({ days, ...hours });
   const wholeDays = shownSpans({ days, from: 0, to: dayMinutes });
   for (const { start, end } of bookings) {
     const meets = (span: Span) => start < span.end && end > span.start;
-    if (seen.some(meets)) continue;
+    if (end - start >= dayMinutes && seen.some(meets)) continue;
     for (const day of wholeDays.filter(meets)) {
       from = Math.min(from, Math.max(start, day.start) - day.start);
       to = Math.max(to, Math.min(end, day.end) - day.start);
@@ -51,15 +51,15 @@ export function makeShownHours(
   store: Store,
 ): Record<keyof Hours, ReadonlySignal<number>> {
   const open = computed(() => openHours(rooms, store));
-  const unseen = shown.map(({ id }) =>
+  const booked = shown.map(({ id }) =>
     computed(() => {
       const spans = store.ofRoom(id).value.map((booking) => localSpan(booking, store));
-      return withUnseen(open.value, spans, store.days);
+      return withBooked(open.value, spans, store.days);
     }),
   );
   const hours = computed(() => {
     let { from, to } = open.value;
-    for (const { value } of unseen) [from, to] = [Math.min(from, value.from), Math.max(to, value.to)];
+    for (const { value } of booked) [from, to] = [Math.min(from, value.from), Math.max(to, value.to)];
     return { from, to };
   });
   return {
