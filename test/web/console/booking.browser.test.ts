@@ -9,7 +9,9 @@ import { describeInBrowser } from '../_util/in-browser.ts';
 
 type Opened = Awaited<ReturnType<typeof openConsole>>;
 
-const day = `${new Date().getUTCFullYear() + 1}-02-10`;
+const tenth = `${new Date().getUTCFullYear() + 1}-02-10`;
+/** A Wednesday. */
+const day = addDays(tenth, (10 - new Date(tenth).getUTCDay()) % 7);
 
 describeInBrowser('Booking in the console', () => {
   let service: Service;
