@@ -1,15 +1,16 @@
 import { toFields } from '../fields.ts';
+import { isLargeFor } from '../flow/large-answers.ts';
 import { LargeJson } from '../http/large-json.ts';
 import { listOf, pageAnswer } from '../rest/lists.ts';
 import { route } from '../rest/route.ts';
-import { listAvailability, listFree, mostDays, mostResources, openSlabs, SpanWriter } from './service.ts';
+import { listAvailability, listFree, mostDays, mostResources, openSlabs, roomDaysOf, SpanWriter } from './service.ts';
 import * as wire from './wire.ts';
 
 export const routes = [
   route({
     method: 'GET',
     path: '/v1.0/availability',
-    isLarge: true,
+    isLarge: ({ From, To, ResourceIds }) => isLargeFor(roomDaysOf({ from: From, to: To, resourceIds: ResourceIds })),
     summary: 'Read when resources can be booked',
     description: `The active resources by id, each with its free and booked times between \`From\` and \`To\`, all on one page. Separate several \`ResourceIds\` by commas, or repeat the parameter; repeat \`Equipment\`. At most ${mostResources} resources and ${mostDays} days, otherwise 400.`,
     query: wire.availabilityQuery,

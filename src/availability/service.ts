@@ -14,6 +14,7 @@ import { Malformed, parameterFault } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
 import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
 import { type ResourceFilter, selectResources } from '../tenants/service.ts';
+import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { checkPeriod } from '../time/period.ts';
 import { type Spans, SpanWriter } from './spans.ts';
@@ -23,6 +24,10 @@ export { openSlabs, SpanWriter } from './spans.ts';
 
 export const mostResources = 500;
 export const mostDays = 92;
+
+/** The most days of resources that a query is about. */
+export const roomDaysOf = ({ from, to, resourceIds }: Pick<AvailabilityQuery, 'from' | 'to' | 'resourceIds'>): number =>
+  (resourceIds?.length ?? mostResources) * Math.ceil((to.getTime() - from.getTime()) / dayLength);
 
 export type AvailabilityQuery = {
   from: Date;

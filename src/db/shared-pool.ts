@@ -1,7 +1,7 @@
 /**
  * The connections of a pool, shared among tenants. The rule: **a tenant takes one more connection only while it has fewer than twice
  * as many as are free.** So one alone gets seven of ten, however much it asks for, and two get four each. Work of no tenant, such as
- * checking a credential, takes any that is free, but waits in turn with the tenants where none is.
+ * checking a credential, takes any that is free. Where none is, it goes first until it has a third, and otherwise waits in turn with the tenants.
  */
 import pg from 'pg';
 import { tenantNow } from '../flow/working.ts';
@@ -76,6 +76,12 @@ export class SharedPool extends pg.Pool {
     return tenant === undefined ? free > 0 : this.#hadBy(tenant) < 2 * free;
   }
 
+  /** The least goes first: work of no tenant, which is that of many, until it has a third, and then whoever has the fewest. */
+  #rankOf(tenant: number | undefined): number {
+    const had = this.#hadBy(tenant);
+    return tenant === undefined && had < this.#max / 3 ? -1 : had;
+  }
+
   #count(tenant: number | undefined, change: 1 | -1): void {
     this.#inUse += change;
     const had = this.#hadBy(tenant) + change;
@@ -98,12 +104,12 @@ export class SharedPool extends pg.Pool {
     queueMicrotask(() => this.#admit());
   }
 
-  /** Lets in who may now take a connection, first those of the tenant that has the fewest. */
+  /** Lets in who may now take a connection. */
   #admit(): void {
     for (;;) {
       const [next] = [...this.#waiting]
         .filter(([tenant]) => this.#mayTake(tenant))
-        .sort(([one], [other]) => this.#hadBy(one) - this.#hadBy(other));
+        .sort(([one], [other]) => this.#rankOf(one) - this.#rankOf(other));
       const [enter] = next?.[1] ?? [];
       if (!enter) return;
       enter();

@@ -15,13 +15,20 @@ export const openLargeAnswers = () =>
     waitMs: 10_000,
   });
 
+/** An answer about so many days of resources takes half a megabyte, and no place. */
+const mostSmall = 1_000;
+
+/** @param roomDays the days of all resources that the answer is about */
+export const isLargeFor = (roomDays: number): boolean => roomDays > mostSmall;
+
 /** The place of one call among the large answers. The call takes it at most once, so it never waits for itself. */
 export type CallPlace = {
   /**
    * Takes the place unless the call has it. Call it before a large answer is made, or else before it is sent.
-   * @throws LimitExceeded, each time
+   * @param roomDays what is about to be made; it takes no place while all that the call has made is small
+   * @throws LimitExceeded, each time; Unavailable if the client has gone meanwhile
    */
-  take(): Promise<void>;
+  take(roomDays?: number): Promise<void>;
   /** @throws LimitExceeded if the place was refused */
   checkTaken(): void;
   /** Ends the call. */
@@ -33,8 +40,11 @@ export function openCallPlace(takePlace: () => Promise<() => void>): CallPlace {
   let taking: Promise<() => void> | undefined;
   let refusal: { error: unknown } | undefined;
   let isOver = false;
+  let made = 0;
   return {
-    async take() {
+    async take(roomDays = Number.POSITIVE_INFINITY) {
+      made += roomDays;
+      if (!isLargeFor(made)) return;
       // GraphQL's executor may answer before all of its resolvers have ended.
       if (isOver) throw new Error('The call is over.');
       taking ??= takePlace();

@@ -3,7 +3,7 @@ import { type DocumentNode, type ExecutionArgs, execute, GraphQLError, getOperat
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { reading, type Viewer } from '../context.ts';
-import { NotAcceptable } from '../errors.ts';
+import { NotAcceptable, Unavailable } from '../errors.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { openCallPlace, openLargeAnswers } from '../flow/large-answers.ts';
 import { workFor } from '../flow/working.ts';
@@ -234,19 +234,25 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
      * Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling, and sends its result. If that
      * is large, the call has a place until it is sent. A mutation has it at once: it may have been done when it needs one, and refused
      * its client would send it again.
-     * @throws LimitExceeded for a query without a place
+     * @param isGone whether nobody waits for the answer any more, which then gets no place
+     * @throws LimitExceeded for a query without a place; Unavailable if the client has gone
      */
     async answer<T>(
       params: PlainCall,
       call: GraphqlCall,
       send: (result: Result, isLarge: boolean) => Promise<T>,
+      isGone = () => call.client.closed,
     ): Promise<T> {
       const { query, operationName } = params;
       async function takePlace(): Promise<() => void> {
         const { parse } = yoga.getEnveloped({ ...call, params: { query } });
         const isMutation = getOperationAST(parse(query), operationName)?.operation === 'mutation';
         const places = call.context.once(openLargeAnswers);
-        return isMutation ? places.takeAtOnce(call.viewer) : await places.take(call.viewer);
+        if (isMutation) return places.takeAtOnce(call.viewer);
+        const leave = await places.take(call.viewer);
+        if (!isGone()) return leave;
+        leave();
+        throw new Unavailable('The client has gone.');
       }
       const place = openCallPlace(takePlace);
       let result: Result = {};

@@ -206,7 +206,7 @@ export function createWebSockets(
         await outbox.sendPieces(message, context.once(openChunks), isOver);
         return undefined;
       };
-      const run = () => pipeline.answer(params, call, send);
+      const run = () => pipeline.answer(params, call, send, isOver);
       const short = await inTrace(context.traces, 'graphql', { kind: 'SERVER', attributes }, run);
       if (short && !isOver()) yield short as ExecutionResult;
     } catch (cause) {

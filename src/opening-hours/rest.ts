@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
+import { isLargeFor } from '../flow/large-answers.ts';
 import { LargeJson } from '../http/large-json.ts';
 import { id } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
@@ -136,7 +137,7 @@ export const routes: Route[] = [
   route({
     method: 'GET',
     path: `${path}/all/:locationId`,
-    isLarge: true,
+    isLarge: ({ From, To }) => isLargeFor(hours.usualRooms * hours.daysAsked({ from: From, to: To })),
     summary: 'Read the opening hours of a location',
     description:
       "When the resources of a location are open, in UTC. Opening hours are clock times without a zone: they are converted with the clocks of the caller's time zone, or of the location that `X-timezone-locationId` names. A display sees only the hours of its own rooms.",

@@ -277,10 +277,19 @@ async function readZone(db: Database, viewer: Viewer, locationId: number): Promi
 }
 
 const mostDays = 366;
+const usualDays = 7;
+/** How many resources a location is taken to have before they are read. */
+export const usualRooms = 100;
+
+/** The days that a query is about, at most; not checked yet. */
+export function daysAsked({ from, to }: Pick<HoursQuery, 'from' | 'to'>): number {
+  if (to === undefined) return usualDays;
+  return from === undefined || !isUsual(from) || !isUsual(to) ? mostDays : readDate(to) - readDate(from) + 1;
+}
 
 /** @throws Malformed with every fault */
 function readDates({ from: begin, to }: HoursQuery, timeZone: string): { from: string; to: string } {
   const from = begin ?? localDateOf(new Date(), timeZone);
   checkDays({ from, to }, mostDays);
-  return { from, to: to ?? addDays(from, 6) };
+  return { from, to: to ?? addDays(from, usualDays - 1) };
 }

@@ -67,8 +67,8 @@ export type Route<
   body?: { schema: Body; example: unknown; streamed?: true; mayBeEmpty?: true };
   /** Called without a credential, and mounted before authentication. */
   anonymous?: true;
-  /** Its answers are large: a call has a place among them from before its answer is made until that has been sent. */
-  isLarge?: true;
+  /** Whether an answer is large: its call has a place among these from before it is made until it has been sent. */
+  isLarge?(query: z.output<Query>): boolean;
   /** The media type of a 200 that is not JSON. */
   type?: 'text/calendar';
   /** Answers other than problems, by status. */
@@ -207,12 +207,13 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
       // Made on demand, because most handlers do not use it.
       signal: () => signalOf(response),
     };
+    const forTenant = <T>(work: () => T): T => (definition.anonymous ? work() : workFor(call.viewer.mandatorId, work));
     let sent: unknown;
     if (body && !body.streamed) {
       const sender = definition.anonymous ? anonymousSender(request.ip) : personSends(call.viewer);
       sent = await readJson(request, body, sender, context.config.Limits);
       if (isChange(definition) && reading)
-        Object.assign(call, await readChange(context, definition, reading, call, sent));
+        Object.assign(call, await forTenant(() => readChange(context, definition, reading, call, sent)));
       else call.body = readInput(body.schema, sent);
     }
     try {
@@ -223,10 +224,12 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
       const answerCall = async () => {
         // The client may have gone while the call waited for its place.
         if (response.destroyed) return;
-        const answer = await (definition.anonymous ? handle() : workFor(call.viewer.mandatorId, handle));
+        const answer = await forTenant(handle);
         await writeAnswer(context, { request, response }, answer, type);
       };
-      await (definition.isLarge ? context.once(openLargeAnswers).hold(call.viewer, answerCall) : answerCall());
+      await (definition.isLarge?.(values as z.output<z.core.$ZodType>)
+        ? context.once(openLargeAnswers).hold(call.viewer, answerCall)
+        : answerCall());
     } catch (error) {
       respell(error, sent);
       throw error;

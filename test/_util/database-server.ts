@@ -15,7 +15,9 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
   const directory = fs.mkdtempSync(path.join(parent, 'roomgate-faults-'));
   // For root the server runs as another account, which must be able to enter.
   fs.chmodSync(directory, 0o755);
-  const { url } = await startEmbeddedPostgres(testDirectory, 'roomgate', openLog('silent'), { clusterIn: directory });
+  const made = await startEmbeddedPostgres(testDirectory, 'roomgate', openLog('silent'), { clusterIn: directory });
+  // Those who use a local PostgreSQL would start it again.
+  await made.stop();
   const data = path.join(directory, 'postgres');
   const pidFile = path.join(data, 'postmaster.pid');
   /** None without the file, which may go between a look and its reading. */
@@ -43,32 +45,34 @@ export async function startDatabaseServer(parent = memory ?? os.tmpdir()) {
     await until('the server has stopped', () => !isRunning());
   }
 
+  /** If given, the server also listens on `address` of this machine, for clients of `network`. */
+  async function start(further?: { address: string; network: string }): Promise<void> {
+    const [command = '', ...args] = [
+      ...fs.readFileSync(path.join(data, 'postmaster.opts'), 'utf8').matchAll(/[^\s"]+|"([^"]*)"/g),
+    ].map(([word, quoted]) => quoted ?? word);
+    if (further) {
+      args.push('-c', `listen_addresses=127.0.0.1,${further.address}`);
+      fs.appendFileSync(path.join(data, 'pg_hba.conf'), `host all all ${further.network} scram-sha-256\n`);
+    }
+    const { uid, gid } = fs.statSync(data);
+    const child = spawn(command, args, {
+      ...(process.getuid?.() === 0 ? { uid, gid } : {}),
+      cwd: '/',
+      detached: true,
+      stdio: 'ignore',
+    });
+    child.unref();
+    const isReady = ([first, , , , , , , state]: string[]) => Number(first) === child.pid && state?.trim() === 'ready';
+    await until('the server is ready', () => isReady(pidLines()));
+  }
+
+  await start();
   return {
-    url,
+    url: made.url,
     directory,
     isRunning,
     stop,
-    /** If given, the server also listens on `address` of this machine, for clients of `network`. */
-    async start(further?: { address: string; network: string }) {
-      const [command = '', ...args] = [
-        ...fs.readFileSync(path.join(data, 'postmaster.opts'), 'utf8').matchAll(/[^\s"]+|"([^"]*)"/g),
-      ].map(([word, quoted]) => quoted ?? word);
-      if (further) {
-        args.push('-c', `listen_addresses=127.0.0.1,${further.address}`);
-        fs.appendFileSync(path.join(data, 'pg_hba.conf'), `host all all ${further.network} scram-sha-256\n`);
-      }
-      const { uid, gid } = fs.statSync(data);
-      const child = spawn(command, args, {
-        ...(process.getuid?.() === 0 ? { uid, gid } : {}),
-        cwd: '/',
-        detached: true,
-        stdio: 'ignore',
-      });
-      child.unref();
-      const isReady = ([first, , , , , , , state]: string[]) =>
-        Number(first) === child.pid && state?.trim() === 'ready';
-      await until('the server is ready', () => isReady(pidLines()));
-    },
+    start,
     async remove() {
       if (isRunning()) await stop('SIGQUIT');
       fs.rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });

@@ -198,6 +198,29 @@ test('work of no tenant waits in turn with the tenants where no connection is fr
   }
 });
 
+test('work of no tenant goes first until it has a third, however many tenants wait', async () => {
+  const db = openDatabase(service.databaseUrl, { max: 6, log: openLog('silent'), statementTimeout: 0 });
+  try {
+    const pool = poolOf(db);
+    const shared = await pool.connect();
+    const clients = await Promise.all(range(5).map((tenant) => workFor(tenant, () => pool.connect())));
+    const order: (number | undefined)[] = [];
+    const take = (tenant: number | undefined) =>
+      workFor(tenant, async () => {
+        const client = await pool.connect();
+        order.push(tenant);
+        client.release();
+      });
+    const waiting = [...range(12).map((tenant) => take(100 + tenant)), take(undefined)];
+    clients.pop()?.release();
+    await Promise.all(waiting);
+    expect(order).toEqual([undefined, ...range(12).map((tenant) => 100 + tenant)]);
+    for (const client of [shared, ...clients]) client.release();
+  } finally {
+    await db.destroy();
+  }
+});
+
 test('what a tenant starts for all tenants does not wait for its connections', async () => {
   const log = openLog('silent');
   const db = openDatabase(service.databaseUrl, { max: 10, log, statementTimeout: 0 });

@@ -67,6 +67,9 @@ const spans =
   () => `availability(input: { from: "${at(0)}", to: "${at(30 * bookings)}", resourceIds: ["${rooms[0]?.id}"] }) {
   busy { ${aliases.map((name) => `${name}: start`).join(' ')} } free { end } }`;
 
+/** Of so many resources that it is large before it is made. */
+const spansOfAll = () => spans().replace(/, resourceIds: .*?\]/, '');
+
 /** Of one list that is far longer than a chunk. */
 const expectedSpans = () => [
   {
@@ -310,13 +313,18 @@ test('a person that takes none of its large answers gets no more of them until i
   await client.dispose();
 });
 
-const day = () => `input: { from: "${at(0)}", to: "${at(1_440)}" }`;
+const quarter = () => `input: { from: "${at(0)}", to: "${at(92 * 1_440)}" }`;
+const year = 'from: "2027-01-01", to: "2027-12-31"';
 /** Fields of which the answer may be large, with short ones. */
 const fields: [name: string, field: () => string][] = [
-  ['availability', () => `availability(${day()}) { free { start } }`],
-  ['availability of a resource', () => `resources(first: 4) { nodes { availability(${day()}) { resourceId } } }`],
-  ['opening hours', () => `openingHours(locationId: "${locationId}") { timeZone }`],
-  ['opening hours of a resource', () => 'resources(first: 4) { nodes { openingHours { resourceName } } }'],
+  ['availability', () => `availability(${quarter()}) { free { start } }`],
+  [
+    'availability of a resource',
+    () =>
+      `resources(first: 4) { nodes { availability(${quarter()}) { resourceId } b: availability(${quarter()}) { free { start } } c: availability(${quarter()}) { resourceName } } }`,
+  ],
+  ['opening hours', () => `openingHours(locationId: "${locationId}", ${year}) { timeZone }`],
+  ['opening hours of a resource', () => `resources(first: 4) { nodes { openingHours(${year}) { resourceName } } }`],
 ];
 
 test.each(fields)('a call waits for its place before its answer is made: %s', async (_name, field) => {
@@ -331,13 +339,45 @@ test.each(fields)('a call waits for its place before its answer is made: %s', as
   expect((await service.post({ query })).status).toBe(200);
 });
 
+test('what is small takes no place', async () => {
+  const { held, taken } = await takeAllPlaces();
+  const day = `input: { from: "${at(0)}", to: "${at(1_440)}" }`;
+  const small = `openingHours(locationId: "${locationId}") { timeZone } resources(first: 4) { nodes { availability(${day}) { resourceId } openingHours { resourceName } } }`;
+  const answer = await service.post({ query: `{ ${small} }` });
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    expect.not.objectContaining({ errors: expect.anything() }),
+  ]);
+  taken.resolve();
+  await Promise.all(held);
+});
+
+test('an answer that is cancelled while it waits for its place is not made', async () => {
+  await until(() => slabs.inUse === 0);
+  slabs.most = 0;
+  const places = service.context.once(openLargeAnswers);
+  const leave = await Promise.all(range(8).map(() => places.take(holder)));
+  const taking = jest.spyOn(places, 'take');
+  const { socket, messages } = await openSocket();
+  socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: `{ ${spansOfAll()} }` } }));
+  await until(() => taking.mock.calls.length === 1);
+  taking.mockRestore();
+  socket.send(JSON.stringify({ id: '1', type: 'complete' }));
+  socket.send(ping({}));
+  await until(() => messages.some(({ type }) => type === 'pong'));
+  for (const one of leave) one();
+  for (const one of await Promise.all(range(8).map(() => places.take(holder)))) one();
+  expect(slabs.most).toBe(0);
+  socket.close();
+});
+
 test('spans of answers that wait for their places take no memory', async () => {
   await until(() => slabs.inUse === 0);
   slabs.most = 0;
   const places = service.context.once(openLargeAnswers);
   const leave = await Promise.all(range(8).map(() => places.take(holder)));
   const taking = jest.spyOn(places, 'take');
-  const answers = range(20).map(() => service.post({ query: `{ ${spans()} }` }));
+  const answers = range(20).map(() => service.post({ query: `{ ${spansOfAll()} }` }));
   await until(() => taking.mock.calls.length === 20);
   expect(slabs.most).toBe(0);
   taking.mockRestore();
@@ -359,7 +399,7 @@ test('a call has one place for all of its fields, and gives it back however it e
   leave.push(await places.take(holder));
   const gone = new AbortController();
   const taking = jest.spyOn(places, 'take');
-  const waiting = service.post({ query: `{ ${spans()} }` }, {}, gone.signal).catch(() => 'gone');
+  const waiting = service.post({ query: `{ ${spansOfAll()} }` }, {}, gone.signal).catch(() => 'gone');
   await until(() => taking.mock.calls.length === 1);
   gone.abort();
   expect(await waiting).toBe('gone');

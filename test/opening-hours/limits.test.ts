@@ -104,8 +104,8 @@ describe('over REST', () => {
       sql`lock table booking, opening_rule in access exclusive mode`.execute(trx),
     );
     const ask = async () => [
-      (await read(LocationId, '2026-01-01', '2026-01-01')).status,
-      (await admin.get(`/availability?LocationId=${LocationId}&From=2026-01-01T00:00:00Z&To=2026-01-02T00:00:00Z`))
+      (await read(LocationId, '2026-01-01', '2026-01-11')).status,
+      (await admin.get(`/availability?LocationId=${LocationId}&From=2026-01-01T00:00:00Z&To=2026-01-04T00:00:00Z`))
         .status,
     ];
     expect(await ask()).toEqual([429, 429]);
