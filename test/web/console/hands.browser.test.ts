@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { revokePin } from '../../../src/identity/service.ts';
+import { makeTenant } from '../../_util/factories.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
@@ -219,6 +220,56 @@ describeInBrowser('The screen of rooms in other hands', () => {
         'At 08:00 09:00–10:00 9.0 true',
       ],
     });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('however many locations there are, their hours are asked for in few calls at a time', async () => {
+    const { db } = service.context;
+    const tenant = await makeTenant(db, { code: 'sites', rooms: ['Hall'] });
+    const mandator_id = tenant.mandatorId;
+    const added = await db
+      .insertInto('location')
+      .values(Array.from({ length: 80 }, (_, at) => ({ mandator_id, name: `Site ${at}`, time_zone: 'Europe/Berlin' })))
+      .returning(['id as location_id', 'name'])
+      .execute();
+    await db
+      .insertInto('resource')
+      .values(added.map(({ location_id, name }) => ({ mandator_id, location_id, name, equipment: [] })))
+      .execute();
+    await db
+      .insertInto('opening_rule')
+      .values(
+        [{ location_id: tenant.locationId }, ...added].map(({ location_id }) => ({
+          mandator_id,
+          location_id,
+          weekdays: [1],
+          opens: '08:00',
+          closes: '18:00',
+        })),
+      )
+      .execute();
+    const { open, signIn, page, context, complaints, close } = await openConsole(browser, { ...service, tenant });
+    await context.addInitScript(`{
+      const { fetch } = window;
+      const underWay = { RoomHours: 0, NextOpening: 0 };
+      window.most = { ...underWay };
+      window.fetch = async (...call) => {
+        const [, name] = /query (RoomHours|NextOpening)\\b/.exec(call[1]?.body) ?? [];
+        if (!name) return fetch(...call);
+        underWay[name] += 1;
+        most[name] = Math.max(most[name], underWay[name]);
+        try {
+          return await fetch(...call);
+        } finally {
+          underWay[name] -= 1;
+        }
+      };
+    }`);
+    await open(`?screen=rooms&day=${lastSunday(5)}`);
+    await signIn();
+    await page.getByRole('link', { name: /^To the next open day: Monday/ }).waitFor();
+    expect(await page.evaluate('most')).toEqual({ RoomHours: 6, NextOpening: 6 });
     expect(complaints).toEqual([]);
     await close();
   });

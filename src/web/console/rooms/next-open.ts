@@ -7,6 +7,7 @@ import { useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { t } from '../texts/rooms.ts';
+import { askEach } from './ask-each.ts';
 import type { Span } from './geometry.ts';
 import type { Room, Store } from './store.ts';
 import { rulerOf } from './view.ts';
@@ -27,7 +28,7 @@ async function readNextOpen(rooms: readonly Room[], from: string, stop: AbortSig
   };
   // One week at a time: usually the first has an open day, and six weeks of many rooms are a lot to read.
   for (let week = 0; week < weeks; week++) {
-    const days = (await Promise.all(locationIds.map((id) => firstOf(id, week)))).flat();
+    const days = (await askEach(locationIds, (id) => firstOf(id, week))).flat();
     if (days.length > 0) return days.reduce((one, other) => (other < one ? other : one));
   }
   return undefined;

@@ -16,6 +16,7 @@ import {
   type Scope,
 } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
+import { askEach } from './ask-each.ts';
 import type { Span } from './geometry.ts';
 import { openReading } from './reading.ts';
 
@@ -232,20 +233,18 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     prefer: reading.prefer,
     async readHours(locationIds: readonly string[]): Promise<void> {
       const lastDay = addDays(day, days - 1);
-      await Promise.all(
-        locationIds.map(async (locationId) => {
-          const { openingHours } = await ask(
-            RoomHoursDocument,
-            { locationId, from: addDays(day, -1), to: lastDay },
-            stop.signal,
-          );
-          // Without weekly hours a room is always open.
-          batch(() => {
-            for (const { resourceId, weekly, intervals } of openingHours?.resources ?? [])
-              if (weekly.length > 0 || intervals.length > 0) hoursOf(resourceId).value = intervals.map(spanOf);
-          });
-        }),
-      );
+      await askEach(locationIds, async (locationId) => {
+        const { openingHours } = await ask(
+          RoomHoursDocument,
+          { locationId, from: addDays(day, -1), to: lastDay },
+          stop.signal,
+        );
+        // Without weekly hours a room is always open.
+        batch(() => {
+          for (const { resourceId, weekly, intervals } of openingHours?.resources ?? [])
+            if (weekly.length > 0 || intervals.length > 0) hoursOf(resourceId).value = intervals.map(spanOf);
+        });
+      });
     },
     /** Draws `booking` at once, asks the server, and reverts it if the server refuses. @returns the outcome */
     async attempt<Result>(
