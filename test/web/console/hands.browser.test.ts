@@ -224,6 +224,46 @@ describeInBrowser('The screen of rooms in other hands', () => {
     await close();
   });
 
+  test('what is pressed on the timeline and released outside of it drags nothing, and a view of other days has all its days', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open(`?screen=rooms&day=${day}`);
+    await signIn();
+    await page.getByRole('gridcell', { name: /^Choir/ }).waitFor();
+    const box = await page.locator('[data-row="2"] .track').boundingBox();
+    if (!box) throw new Error('There is no row.');
+    const edge = { x: box.x + box.width - 2, y: box.y + 20 };
+    const ghosts = () => page.locator('.ghost').count();
+    const days = async () =>
+      new Set(await page.evaluate<number[]>("[...document.querySelectorAll('.head b')].map((day) => day.offsetLeft)"))
+        .size;
+    const view = (name: string) => page.getByRole('button', { name, exact: true });
+
+    await page.mouse.move(edge.x, edge.y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 60, 2);
+    await page.mouse.up();
+    await page.mouse.down();
+    await page.mouse.move(edge.x - 90, edge.y, { steps: 3 });
+    expect(await ghosts()).toBe(0);
+    await page.mouse.up();
+
+    // Nobody tells the page of a release outside of the browser.
+    await page.mouse.down();
+    await page.locator('.timeline').dispatchEvent('pointermove', { buttons: 0 });
+    await page.mouse.move(edge.x - 180, edge.y, { steps: 3 });
+    expect(await ghosts()).toBe(0);
+    await page.mouse.move(box.x + 60, 2);
+    await page.mouse.up();
+
+    await page.mouse.move(edge.x, edge.y);
+    await page.mouse.down();
+    await view('Week').press('Enter');
+    await page.locator('.head b').last().waitFor();
+    expect(await days()).toBe(7);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('however many locations there are, their hours are asked for in few calls at a time', async () => {
     const { db } = service.context;
     const tenant = await makeTenant(db, { code: 'sites', rooms: ['Hall'] });

@@ -23,7 +23,6 @@ type Drag = {
   start: number;
   end: number;
   row: number;
-  hasMoved: boolean;
 };
 
 const edge = 7;
@@ -32,6 +31,7 @@ const threshold = 4;
 export function makeDrag(view: RefObject<HTMLDivElement | null>) {
   let now: TimelineProperties;
   let drag: Drag | undefined;
+  /** Whether what was pressed has moved. */
   const isRunning = signal(false);
   let ghost: HTMLElement | undefined;
 
@@ -65,10 +65,6 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     ghost.style.width = `calc((100% - var(--name)) * ${right - left})`;
     ghost.textContent = line`${rangeText(drag)} ${drag.booking ? subjectOf(drag.booking) : ''}`;
   }
-  function begin(begun: Drag): void {
-    drag = begun;
-    isRunning.value = true;
-  }
   function end(): void {
     ghost?.remove();
     ghost = undefined;
@@ -100,32 +96,33 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     const from = { minutes, row, x: event.clientX, y: event.clientY };
     if (!booking) {
       const start = Math.floor(minutes / step) * step;
-      begin({ grip: 'new', from, start, end: start + step, row, hasMoved: false });
+      drag = { grip: 'new', from, start, end: start + step, row };
       return;
     }
     if (!now.acts.mayChange(booking)) return;
     const ruler = rulerOf(roomAt(row), now.store);
     const { start, end } = spanOf(booking);
-    begin({
+    drag = {
       grip: gripAt(cell as HTMLElement, event),
       booking,
       from,
       start: ruler(start),
       end: ruler(end),
       row,
-      hasMoved: false,
-    });
+    };
   }
 
   function onPointerMove(event: PointerEvent): void {
+    // The release was not seen, as outside of the browser.
+    if (event.buttons === 0) end();
     if (!drag) {
       hint(event);
       return;
     }
     const { from } = drag;
-    if (!drag.hasMoved && Math.hypot(event.clientX - from.x, event.clientY - from.y) < threshold) return;
-    if (!drag.hasMoved) view.current?.setPointerCapture(event.pointerId);
-    drag.hasMoved = true;
+    if (!isRunning.value && Math.hypot(event.clientX - from.x, event.clientY - from.y) < threshold) return;
+    if (!isRunning.value) view.current?.setPointerCapture(event.pointerId);
+    isRunning.value = true;
     event.preventDefault();
     const { row, minutes } = placeOf(event);
     const { booking } = drag;
@@ -157,7 +154,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
   }
 
   function onPointerUp(): void {
-    if (!drag?.hasMoved) {
+    if (!drag || !isRunning.value) {
       end();
       return;
     }
@@ -209,17 +206,17 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
     listen() {
       const box = view.current as HTMLElement;
       const listeners = [
-        ['pointerdown', onPointerDown],
-        ['pointermove', onPointerMove],
-        ['pointerup', onPointerUp],
-        ['pointercancel', end],
-        ['click', onClick],
-      ] as [string, EventListener][];
-      for (const [name, listener] of listeners) box.addEventListener(name, listener);
-      addEventListener('keydown', onKeyDown);
+        [box, 'pointerdown', onPointerDown],
+        [box, 'pointermove', onPointerMove],
+        [box, 'click', onClick],
+        // What is pressed here may be released anywhere.
+        [window, 'pointerup', onPointerUp],
+        [window, 'pointercancel', end],
+        [window, 'keydown', onKeyDown],
+      ] as [EventTarget, string, EventListener][];
+      for (const [target, name, listener] of listeners) target.addEventListener(name, listener);
       return () => {
-        for (const [name, listener] of listeners) box.removeEventListener(name, listener);
-        removeEventListener('keydown', onKeyDown);
+        for (const [target, name, listener] of listeners) target.removeEventListener(name, listener);
       };
     },
   };

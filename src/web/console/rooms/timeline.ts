@@ -55,7 +55,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
   const [drag] = useState(() => makeDrag(view));
   // While something is dragged, the hours stay where they are below the pointer.
   const shownScale = useRef(properties.scale);
-  if (!drag.isRunning.value) shownScale.current = properties.scale;
+  if (!drag.isRunning.value || shownScale.current.days !== store.days) shownScale.current = properties.scale;
   const scale = shownScale.current;
 
   const last = Math.min(rooms.length, first + count);
