@@ -212,11 +212,12 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
         // What is pressed here may be released anywhere.
         [window, 'pointerup', onPointerUp],
         [window, 'pointercancel', end],
-        [window, 'keydown', onKeyDown],
       ] as [EventTarget, string, EventListener][];
       for (const [target, name, listener] of listeners) target.addEventListener(name, listener);
+      addEventListener('keydown', onKeyDown);
       return () => {
         for (const [target, name, listener] of listeners) target.removeEventListener(name, listener);
+        removeEventListener('keydown', onKeyDown);
       };
     },
   };
