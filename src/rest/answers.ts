@@ -8,7 +8,7 @@ export type RestAnswer = {
   status: number;
   /**
    * Written as JSON in the casing that the caller wants; a text if the route has a `type`. `LargeJson` is the 200 of a GET with an
-   * ETag, by a route that `isLarge`.
+   * ETag, by a route that says which of its answers are large (`isLarge`).
    */
   body?: unknown;
   headers?: Record<string, string>;
