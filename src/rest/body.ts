@@ -5,6 +5,9 @@ import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, openMemory } from '../http/body-memory.ts';
 import { type BodyLimits, hasBody, isJson, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
 
+/** x-gzip is an older name of gzip: RFC 9110, section 8.4.1.3. */
+const gzipNames = ['gzip', 'x-gzip'];
+
 /**
  * Yields the bytes of a JSON request body as they arrive, decompressed if its Content-Encoding is gzip.
  * @throws UnsupportedMediaType for another type, charset or encoding; Malformed for broken gzip; RequestTimeout
@@ -18,7 +21,7 @@ export function requestBody(request: Request, pace: Pace): AsyncIterable<Uint8Ar
   const encoding = (request.get('content-encoding') ?? 'identity').toLowerCase();
   const sent = streamBytes(request, pace);
   if (encoding === 'identity') return sent;
-  if (encoding !== 'gzip')
+  if (!gzipNames.includes(encoding))
     throw new UnsupportedMediaType(`Content-Encoding ${encoding.slice(0, 40)} is not supported; use gzip or none.`);
   return inflate(sent);
 }

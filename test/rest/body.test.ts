@@ -110,6 +110,7 @@ describe('200', () => {
     const text = JSON.stringify(whole);
     const type = 'application/json; charset=UTF-8';
     expect((await send(gzipSync(text), { 'Content-Encoding': 'gzip' })).status).toBe(200);
+    expect((await send(gzipSync(text), { 'Content-Encoding': 'X-GZIP' })).status).toBe(200);
     expect((await send(`\ufeff${text}`, { 'Content-Type': type })).status).toBe(200);
     expect(received).toEqual(whole);
   });
