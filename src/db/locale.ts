@@ -14,10 +14,10 @@ export const likeThis = `
   ) further
   where datname = current_database()`;
 
-/** SQL: whether names that differ in the case of a letter beyond ASCII are the same. */
-export const isUnicode = `lower('Ä') = 'ä'`;
+/** SQL: whether every name can be stored, and names that differ in the case of a letter beyond ASCII are the same. */
+export const isUnicode = `getdatabaseencoding() = 'UTF8' and lower('Ä') = 'ä'`;
 
 export const notUnicode = {
-  text: "lower('Ä') is not 'ä': names that differ in the case of an umlaut are treated as different",
-  remedy: 'Create the database again with a Unicode locale, such as C.UTF-8 or de_DE.UTF-8.',
+  text: "the encoding is not UTF8, or lower('Ä') is not 'ä': some names cannot be stored, or names that differ in the case of an umlaut are treated as different",
+  remedy: 'Create the database again with the encoding UTF8 and a Unicode locale, such as C.UTF-8 or de_DE.UTF-8.',
 };

@@ -13,6 +13,7 @@ import { isDeadlock, isForbidden, isLockTimeout, refusalOf } from '../flow/datab
 import { backOff, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import type { Database, Transaction } from './database.ts';
+import { isUnicode, notUnicode } from './locale.ts';
 
 const directory = path.join(import.meta.dirname, '..', '..', 'sql');
 
@@ -157,11 +158,18 @@ function failure(error: unknown, result: MigrationResult | undefined): Error {
   });
 }
 
+/** A database that has tenants already is left to the doctor. */
+async function insistOnUnicode(db: Database): Promise<void> {
+  const { rows } = await sql<{ unicode: boolean }>`select ${sql.raw(isUnicode)} as unicode`.execute(db);
+  if (!rows[0]?.unicode) throw new ConfigError(`DatabaseUrl: ${notUnicode.text}. ${notUnicode.remedy}`);
+}
+
 /**
  * Applies the new migrations under `sql/`; several processes take turns. It does so one by one, so that requests go first; in an
  * empty database, which has none, all at once.
  * @returns the names of the migrations that this process has applied
- * @throws ConfigError when a later release has migrated the database so that this one cannot use it, or in another order
+ * @throws ConfigError when a later release has migrated the database so that this one cannot use it, or in another order, and
+ * when it is empty and cannot hold every name
  */
 export async function migrate(db: Database, log: Log, signal?: AbortSignal): Promise<string[]> {
   if (await isNewerButFit(db, log)) return [];
@@ -170,6 +178,7 @@ export async function migrate(db: Database, log: Log, signal?: AbortSignal): Pro
   const executed = await listExecuted(db);
   if (listKnown().every((name) => executed.includes(name))) return [];
   if (executed.length === 0) {
+    await insistOnUnicode(db);
     const { error, results = [] } = await migratorOf(db, () => longestWait).migrateToLatest();
     // After an error none is applied; applying them one by one finds the one that fails.
     if (!error) return results.map(({ migrationName }) => migrationName);

@@ -45,12 +45,12 @@ async function migrateUpTo(pool: Database, name: string): Promise<void> {
   if (error) throw error;
 }
 
-/** Runs `work` on a database that has nothing in it. */
-async function withEmptyDatabase(work: (url: string) => Promise<void>): Promise<void> {
+/** Runs `work` on a database that has nothing in it. @param options as in CREATE DATABASE */
+async function withEmptyDatabase(work: (url: string) => Promise<void>, options = ''): Promise<void> {
   const name = `empty_${process.pid}`;
   const url = new URL(clone.url);
   url.pathname = `/${name}`;
-  await sql`create database ${sql.id(name)} template template0`.execute(db);
+  await sql`create database ${sql.id(name)} template template0 ${sql.raw(options)}`.execute(db);
   try {
     await work(url.href);
   } finally {
@@ -129,6 +129,19 @@ describe('migrations', () => {
       expect(rows).toHaveLength(1);
       await pool.destroy();
     }));
+
+  test.each([
+    "encoding 'UTF8' locale 'C' locale_provider libc",
+    "encoding 'LATIN1' locale 'C' locale_provider icu icu_locale 'de'",
+  ])('an empty database that cannot hold every name is refused: %s', (options) =>
+    withEmptyDatabase(async (url) => {
+      const pool = open(url);
+      await expect(migrate(pool)).rejects.toThrow(ConfigError);
+      await expect(migrate(pool)).rejects.toThrow(/^DatabaseUrl: the encoding is not UTF8, or .* C\.UTF-8/);
+      expect(await pendingMigrations(pool)).toEqual(every);
+      await pool.destroy();
+    }, options),
+  );
 
   test('one that fails is named, and leaves nothing of itself', () =>
     withEmptyDatabase(async (url) => {
