@@ -42,10 +42,11 @@ async function examine(db: Database): Promise<Finding[]> {
     from webhook join mandator on mandator.id = webhook.mandator_id
     where disabled_because <> 'Admin' or disabled_at is null and failing_since < now() - interval '1 hour'
     order by since limit ${mostTold}`.execute(db);
-  const { count, failing } = await db
+  const { count, enabled, failing } = await db
     .selectFrom('webhook')
     .select(({ fn }) => [
       fn.countAll<number>().as('count'),
+      fn.countAll<number>().filterWhere('disabled_at', 'is', null).as('enabled'),
       fn
         .countAll<number>()
         .filterWhere('disabled_at', 'is', null)
@@ -55,11 +56,13 @@ async function examine(db: Database): Promise<Finding[]> {
     .executeTakeFirstOrThrow();
   const [first] = rows;
   if (!first) {
-    const now =
-      failing === 0
-        ? 'and their receivers accept events'
-        : `of which ${failing} cannot be delivered to now, none for an hour yet`;
-    return [ok(check, count === 0 ? 'none' : `${count}, ${now}`)];
+    const parts = [
+      [enabled - failing, 'whose receivers accept events'],
+      [failing, 'that cannot be delivered to now, none for an hour yet'],
+      [count - enabled, 'disabled by an Admin'],
+    ] as const;
+    const told = parts.flatMap(([number, what]) => (number > 0 ? `${number} ${what}` : []));
+    return [ok(check, told.join(', ') || 'none')];
   }
   const more = first.count - rows.length;
   const rest: Finding = { check, level: 'warning', text: `${more} more have problems`, remedy: 'See webhooks list.' };

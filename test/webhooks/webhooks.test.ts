@@ -463,7 +463,7 @@ describe('a receiver that fails', () => {
     const { rows } = await sql<{ at: Date }>`select due_at as at from webhook_event`.execute(db);
     expect(await read(made)).toMatchObject({ Failures: 5, NextAttemptAt: rows[0]!.at.toISOString() });
     expect(await examineWebhooks(service.context)).toMatchObject([
-      { level: 'ok', text: expect.stringMatching(/, of which 1 cannot be delivered to now, none for an hour yet$/) },
+      { level: 'ok', text: expect.stringMatching(/1 that cannot be delivered to now, none for an hour yet/) },
     ]);
     await passPauses();
     receiver.answer(answering(410));
@@ -494,6 +494,14 @@ describe('a receiver that fails', () => {
     await deliver(made);
     expect(receiver.asked).toHaveLength(30);
     expect(await read(made)).toMatchObject({ Waiting: 0, Failures: 0 });
+  });
+
+  test('is not among those whose receivers accept events while an Admin has disabled it', async () => {
+    const made = await make();
+    const examine = async () => (await examineWebhooks(service.context)).map(({ text }) => text);
+    expect(await examine()).toEqual(['1 whose receivers accept events']);
+    await admin.patch(`/webhooks/${made.Id}`, { Enabled: false });
+    expect(await examine()).toEqual(['1 disabled by an Admin']);
   });
 
   test('is disabled by 410 at once, and continues where it was when it is enabled', async () => {
