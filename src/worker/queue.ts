@@ -100,6 +100,14 @@ const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
   return rows[0]?.n ?? 0;
 };
 
+async function readLongestWait(db: Database): Promise<number> {
+  const { rows } = await sql<{ seconds: number }>`
+    select coalesce(extract(epoch from now() - min(job.run_at)), 0)::float8 as seconds
+    from graphile_worker._private_jobs job left join graphile_worker._private_job_queues queue on queue.id = job.job_queue_id
+    where job.is_available and job.run_at <= now() and queue.locked_at is null`.execute(db);
+  return rows[0]!.seconds;
+}
+
 /** Whether a job of this key is about to begin: its time has come, and it waits for its first run. */
 export const isDue = (key: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
   select from graphile_worker._private_jobs where key = ${key} and locked_at is null and attempts = 0 and run_at <= now())`;
@@ -127,6 +135,10 @@ export const sweeps: readonly Sweep[] = [
       roomgate_queue_jobs_waiting: {
         help: 'Jobs that are due but not running',
         read: (db) => countJobs(db, sql`locked_at is null and run_at <= now() and is_available`),
+      },
+      roomgate_queue_longest_wait_seconds: {
+        help: 'How long the job that has waited longest has been due, though no other job of its queue runs',
+        read: readLongestWait,
       },
       roomgate_queue_jobs_failing: {
         help: 'Jobs whose last attempt has failed and that wait for the next one',

@@ -100,6 +100,7 @@ describe('promtool', () => {
     // Of a pair, of which the primary is passed over, and at a rest now and then.
     [on('roomgate_standby_used', 'host="b"')]: '1 0 1 0x2 1x75',
     [on('roomgate_queue_jobs_waiting')]: '3x80',
+    [on('roomgate_queue_longest_wait_seconds')]: '2x80',
     [on('roomgate_queue_jobs_failing')]: '0x80',
     [on('roomgate_oldest_open_batch_seconds')]: '20x80',
     [on('roomgate_batches_held_back')]: '0x80',
@@ -122,7 +123,7 @@ describe('promtool', () => {
     RoomgateSlow: { [request('bucket', 'status="200",le="0.5"')]: '0+500x80' },
     RoomgateProcessBusy: { [on('nodejs_eventloop_lag_p99_seconds')]: '0.4x80' },
     RoomgateStandbyLeftAlone: { [on('roomgate_standby_used', 'host="b"')]: '1x40 0x40' },
-    RoomgateQueueWaits: { [on('roomgate_queue_jobs_waiting')]: '60x80' },
+    RoomgateQueueWaits: { [on('roomgate_queue_longest_wait_seconds')]: '0+60x80' },
     RoomgateJobsFail: { [on('roomgate_queue_jobs_failing')]: '1x80' },
     RoomgateBatchWaits: { [on('roomgate_oldest_open_batch_seconds')]: '0+60x80' },
     RoomgateBatchesHeldBack: { [on('roomgate_batches_held_back')]: '1x80' },

@@ -4,7 +4,7 @@ import { Logger, run } from 'graphile-worker';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
-import { openQueuePool } from '../../src/worker/queue.ts';
+import { openQueuePool, sweeps } from '../../src/worker/queue.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
@@ -71,4 +71,20 @@ test('jobs of one queue run one after the other, and beside those of others', as
   });
   expect(seen).toContainEqual(['one', 'other']);
   expect(seen).not.toContainEqual(['one', 'one']);
+});
+
+test('the longest wait is that of a job that may run: its time has come, and no other of its queue runs', async () => {
+  const readWait = async () => Number(await sweeps[0]!.figures!['roomgate_queue_longest_wait_seconds']!.read(db));
+  await add('later', '1 hour');
+  expect(await readWait()).toBe(0);
+  await add('busy', '-2 hours');
+  await add('free', '-1 hour');
+  const lock = (until: string) =>
+    sql`update graphile_worker._private_job_queues set locked_at = ${sql.raw(until)} where queue_name = 'busy'`.execute(
+      db,
+    );
+  await lock('now()');
+  expect(Math.floor((await readWait()) / 3_600)).toBe(1);
+  await lock('null');
+  expect(Math.floor((await readWait()) / 3_600)).toBe(2);
 });
