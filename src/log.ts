@@ -132,5 +132,7 @@ export function logPrinted(log: Log): void {
     console[name] = (...words: unknown[]) => log.warn({ printed: format(...words) }, 'a library has something to say');
   // The first listener is Node.js's own, which prints.
   process.removeAllListeners('warning');
-  process.on('warning', ({ message }) => log.warn({ printed: message }, 'Node.js has something to say'));
+  process.on('warning', ({ message, stack }) =>
+    log.warn({ printed: message, err: stack }, 'Node.js has something to say'),
+  );
 }

@@ -106,7 +106,9 @@ async function findDue(context: SweepContext, up: readonly Swept[], fingerprint:
     return { due: up.filter((_, at) => due[at]), disputed };
   } catch (error) {
     const isOut = isOutage(error);
-    context.log[isOut ? 'warn' : 'error']({ err: (error as Error).stack }, 'the query for due sweeps failed');
+    const { message, stack } = error as Error;
+    if (isOut) context.log.warn({ err: message }, 'the query for due sweeps failed');
+    else context.log.error({ err: stack }, 'the query for due sweeps failed');
     return { due: isOut ? [] : up.filter(({ sweep }) => !sweep.follows), disputed: false };
   }
 }
