@@ -15,11 +15,11 @@ export type Members = ReadonlyMap<z.core.$ZodType, MemberType>;
 // biome-ignore lint/suspicious/noExplicitAny: of whatever source
 export type MemberType = ObjectRef<Types, any> | EnumRef<Types, any>;
 
-/** An enumeration by the id of its schema. */
-export function enumType<Value extends string>(builder: Builder, schema: z.core.$ZodType<Value>) {
+/** An enumeration, by default named by the id of its schema. */
+export function enumType<Value extends string>(builder: Builder, schema: z.core.$ZodType<Value>, name?: string) {
   const { id = '', description = '' } = z.globalRegistry.get(schema) ?? {};
   const { options } = schema as unknown as { options: Value[] };
-  return builder.enumType(id, { description, values: options });
+  return builder.enumType(name ?? id, { description, values: options });
 }
 
 const scalars: Record<string, 'String' | 'Int' | 'Boolean' | 'DateTime'> = {

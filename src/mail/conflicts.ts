@@ -12,7 +12,8 @@ const lockWithinMs = 200;
 
 type WaitingCalendar = { mandatorId: number; calendarId: number; resourceId: number };
 
-const isWaiting = sql<boolean>`item.state = 'Conflict' and upper(item.occupied) > now()`;
+/** SQL: whether the row `item` is not over and has no booking because its room is taken. */
+export const isWaiting = sql<boolean>`item.state = 'Conflict' and upper(item.occupied) > now()`;
 /** SQL: whether there are items in conflict. */
 export const hasConflicts = sql<boolean>`exists (select from mail_item as item where ${isWaiting})`;
 
@@ -48,10 +49,8 @@ export async function bookConflicts(db: Database): Promise<number> {
 async function bookWaiting(trx: Transaction, { mandatorId, calendarId, resourceId }: WaitingCalendar): Promise<number> {
   await lockRooms(trx, mandatorId, [resourceId]);
   const { rows: waiting } = await sql<{ start: Date; end: Date }>`
-    select lower(occupied) as start, upper(occupied) as end from mail_item
-    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state = 'Conflict' and upper(occupied) > now()`.execute(
-    trx,
-  );
+    select lower(occupied) as start, upper(occupied) as end from mail_item as item
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and ${isWaiting}`.execute(trx);
   const standing = await readStanding(trx, { mandatorId, calendarId }, waiting);
   const { outcomes } = await bookMailItems(trx, mandatorId, resourceId, standing.map(toWish));
   await writeStanding(trx, mandatorId, standing, outcomes);

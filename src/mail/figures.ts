@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { faults } from '../mail-servers/service.ts';
 import { standing, subscriptionStates } from '../mail-subscriptions/service.ts';
+import { isWaiting } from './conflicts.ts';
 import { belongs } from './status.ts';
 import { writtenStates } from './written.ts';
 
@@ -97,7 +98,7 @@ export const mailFigures = {
   },
   roomgate_mail_conflicts: {
     help: 'Items on mail servers that are not over and have no booking because their room is taken',
-    read: (db: Database) => countItems(db, sql`item.state = 'Conflict' and upper(item.occupied) > now()`),
+    read: (db: Database) => countItems(db, isWaiting),
   },
   roomgate_mail_declined_items: {
     help: 'Items on mail servers whose room was taken, by what their organizers were told; only items that are still stored',

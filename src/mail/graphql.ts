@@ -1,11 +1,13 @@
 import type { ObjectRef } from '@pothos/core';
+import type { z } from 'zod';
 import type { Context, Viewer } from '../context.ts';
 import { Forbidden, LimitExceeded, NotFound } from '../errors.ts';
 import { type AddTypes, type Builder, type GraphqlCall, type Types, typeNamed } from '../graphql/builder.ts';
-import { idArgument, idField, idFields } from '../graphql/ids.ts';
+import { idArgument, idField } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
+import { type MemberType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
-import { addConflict, addUnreadable, addUnwritten } from './items-graphql.ts';
+import { addItems } from './items-graphql.ts';
 import {
   type CalendarRoom,
   type CalendarStatus,
@@ -13,6 +15,7 @@ import {
   findCalendar,
   findCalendarOf,
   getRoom,
+  type ListedItems,
   listConflictsOf,
   listDeclinedOf,
   listStateChangesOf,
@@ -27,6 +30,7 @@ import {
   statusValues,
   watchCalendars,
 } from './service.ts';
+import * as wire from './wire.ts';
 
 type Read<Row> = (db: Context['db'], viewer: Viewer, id: number) => Promise<Row[]>;
 
@@ -59,60 +63,42 @@ function addChange(builder: Builder) {
   return { state, change };
 }
 
-function addFault(builder: Builder) {
-  const kind = builder.enumType('MailFaultKind', {
-    description: 'Why a request to a mail server failed.',
-    values: statusValues.fault,
-  });
-  return builder.objectRef<NonNullable<CalendarStatus['fault']>>('MailFault').implement({
-    description: 'Why the last reading of a calendar failed.',
-    fields: (t) => ({
-      kind: t.expose('kind', { type: kind, description: 'The kind of fault.' }),
-      text: t.exposeString('text', { description: 'For people.' }),
-    }),
-  });
-}
+/** What REST lists together with a calendar has fields of its own here. */
+const noItems: ListedItems = { conflicts: [], declined: [], unreadable: [], unwritten: [] };
 
 function addSubscription(builder: Builder) {
   const kind = builder.enumType('MailServerKind', {
     description: 'The protocol of a mail server.',
     values: statusValues.kind,
   });
-  const fault = addFault(builder);
-  const conflict = addConflict(builder);
-  const unreadable = addUnreadable(builder);
-  const unwritten = addUnwritten(builder);
+  const faultKind = builder.enumType('MailFaultKind', {
+    description: 'Why a request to a mail server failed.',
+    values: statusValues.fault,
+  });
+  recordType(builder, 'MailFault', wire.fault, undefined, { members: new Map([[wire.fault.shape.Kind, faultKind]]) });
+  const { conflict, unreadable, unwritten } = addItems(builder);
   const { state, change } = addChange(builder);
+  const record = wire.calendarRecord.omit({
+    ResourceId: true,
+    ResourceName: true,
+    Conflicts: true,
+    Declined: true,
+    Unreadable: true,
+    Unwritten: true,
+  });
+  const members = new Map<z.core.$ZodType, MemberType>([
+    [record.shape.Kind, kind],
+    [record.shape.State.unwrap(), state],
+  ]);
   return builder.objectRef<CalendarStatus>('MailSubscription').implement({
     ...nodeOf('mailSubscription', ({ context, viewer }, id) => findCalendar(context.db, viewer, id)),
     description: 'The status of the calendar of a room on the mail server.',
     fields: (t) => ({
-      ...idFields(t, 'mailSubscription', ({ id }) => id, 'The id of the calendar.'),
+      ...recordFields(t, record, (calendar) => wire.toCalendarRecord(calendar, noItems), members),
       resource: t.field({
         type: typeNamed<CalendarRoom>('Resource'),
         description: 'The room.',
         resolve: (calendar, _args, { context, viewer }) => getRoom(context.db, viewer, calendar),
-      }),
-      mailbox: t.exposeString('mailbox', { description: 'The address of the room on the mail server.' }),
-      kind: t.expose('kind', { type: kind, description: 'The protocol of the mail server.' }),
-      state: t.expose('state', {
-        type: state,
-        nullable: true,
-        description:
-          'The state of the active subscription, or else of the newest one; null if there has been none yet.',
-      }),
-      stateSince: t.expose('stateSince', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'Since when it is in this state.',
-      }),
-      stateText: t.exposeString('stateText', {
-        nullable: true,
-        description: 'The last failure of the subscription.',
-      }),
-      pushWorks: t.boolean({
-        description: 'Whether the mail server pushes changes; otherwise they are found by polling.',
-        resolve: pushWorks,
       }),
       pushWorksSince: t.field({
         type: 'DateTime',
@@ -120,54 +106,9 @@ function addSubscription(builder: Builder) {
         description: 'Since when; null if it does not.',
         resolve: (calendar) => (pushWorks(calendar) ? calendar.stateSince : null),
       }),
-      lastPushAt: t.expose('lastPushAt', {
-        type: 'DateTime',
-        nullable: true,
-        description:
-          'When the mail server was last heard from, with CalDav for any calendar of the tenant; null: never.',
-      }),
-      expiresAt: t.expose('expiresAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'When the subscription ends unless it is renewed; null if it does not end.',
-      }),
-      lastReadAt: t.expose('lastReadAt', {
-        type: 'DateTime',
-        nullable: true,
-        description: 'When the calendar was last read to its end; null: never.',
-      }),
-      nextReadAt: t.expose('nextReadAt', {
-        type: 'DateTime',
-        description: 'When it is read next, unless a notification comes before.',
-      }),
-      foundByPush: t.exposeInt('foundByPush', { description: 'Changes that were found after a notification.' }),
-      foundByPoll: t.exposeInt('foundByPoll', {
-        description: 'Changes that were found only by polling: many of them mean that push does not work.',
-      }),
-      fault: t.expose('fault', {
-        type: fault,
-        nullable: true,
-        description: 'Why the last reading failed; null if it succeeded.',
-      }),
-      conflictCount: t.exposeInt('conflictCount', {
-        description: 'Items that are not over and have no booking because their room is taken.',
-      }),
       conflicts: t.field(listed(conflict, listConflictsOf, `The first ${most.conflicts} of them`)),
-      declinedCount: t.exposeInt('declinedCount', {
-        description: 'Items that are not over and were declined on the mail server because their room was taken.',
-      }),
       declined: t.field(listed(conflict, listDeclinedOf, `The first ${most.conflicts} of them`)),
-      unreadableCount: t.exposeInt('unreadableCount', {
-        description: 'Items that have no booking because they cannot be read.',
-      }),
       unreadable: t.field(listed(unreadable, listUnreadableOf, `The newest ${most.unreadable} of them`)),
-      writingFault: t.exposeString('writingFault', {
-        nullable: true,
-        description: 'Why the calendar cannot be written at the moment.',
-      }),
-      unwrittenCount: t.exposeInt('unwrittenCount', {
-        description: 'Items that are not over and are not in the calendar as they are booked.',
-      }),
       unwritten: t.field(listed(unwritten, listUnwrittenOf, `The first ${most.unwritten} of them`)),
       history: t.field(
         listed(change, listStateChangesOf, `The last ${most.changes} changes of its subscriptions, newest first`),

@@ -18,7 +18,6 @@ export { bookConflicts, hasConflicts } from './conflicts.ts';
 export { mailFigures } from './figures.ts';
 export { examineMail } from './health.ts';
 export {
-  type Decline,
   type ListedItems,
   listConflictsOf,
   listDeclinedOf,

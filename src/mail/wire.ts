@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { count, flag, id, instant, maybeId, maybeInstant, maybeText, recordOf, text } from '../fields.ts';
 import { type CalendarStatus, type ListedItems, type MailConflict, most, pushWorks, statusValues } from './service.ts';
 
-const decline = z
+export const decline = z
   .object({
     State: z.enum(statusValues.declineStates).meta({
       description:
@@ -14,7 +14,7 @@ const decline = z
   })
   .meta({ id: 'MailDecline', description: 'What the mail server told the organizer of a conflict.' });
 
-const conflict = z
+export const conflict = z
   .object({
     Subject: maybeText(4_000, 'The subject.'),
     Start: instant('When it begins.'),
@@ -33,7 +33,7 @@ const conflict = z
     description: 'An item of the mail server that has no booking because its room is taken.',
   });
 
-const unreadable = z
+export const unreadable = z
   .object({
     Uid: maybeText(2_000, 'Its UID (RFC 5545); null if that cannot be read either.'),
     ItemId: text(2_000, 'Its id on the mail server.'),
@@ -45,7 +45,7 @@ const unreadable = z
     description: 'An item of the mail server that has no booking because it cannot be read.',
   });
 
-const unwritten = z
+export const unwritten = z
   .object({
     BookingId: id('booking', 'The booking.'),
     Start: instant('When its item begins; it is written from setup to teardown.'),
@@ -62,7 +62,7 @@ const unwritten = z
     description: 'A booking whose item is not in the calendar as it is booked.',
   });
 
-const fault = z
+export const fault = z
   .object({
     Kind: z.enum(statusValues.fault).meta({ description: 'The kind of fault.' }),
     Text: text(500, 'For people.'),
@@ -88,7 +88,9 @@ export const calendarRecord = z
     StateSince: maybeInstant('Since when it is in this state.'),
     StateText: maybeText(1_000, 'The last failure of the subscription.'),
     PushWorks: flag('Whether the mail server pushes changes; otherwise they are found by polling.'),
-    LastPushAt: maybeInstant('When the mail server was last heard from; null: never.'),
+    LastPushAt: maybeInstant(
+      'When the mail server was last heard from, with CalDav for any calendar of the tenant; null: never.',
+    ),
     ExpiresAt: maybeInstant('When the subscription ends unless it is renewed; null if it does not end.'),
     LastReadAt: maybeInstant('When the calendar was last read to its end; null: never.'),
     NextReadAt: instant('When it is read next, unless a notification comes before.'),
@@ -107,16 +109,15 @@ export const calendarRecord = z
   })
   .meta({ id: 'MailSubscription', description: 'The status of the calendar of a room on the mail server.' });
 
-const [ofDecline, ofConflict, ofUnreadable, ofUnwritten, ofFault, ofCalendar] = [
+const [ofDecline, ofConflict, ofFault, ofCalendar] = [
   recordOf(decline),
   recordOf(conflict),
-  recordOf(unreadable),
-  recordOf(unwritten),
   recordOf(fault),
   recordOf(calendarRecord),
 ];
+export const [toUnreadableRecord, toUnwrittenRecord] = [recordOf(unreadable), recordOf(unwritten)];
 
-const toConflictRecord = ({ decline: told, ...item }: MailConflict) =>
+export const toConflictRecord = ({ decline: told, ...item }: MailConflict) =>
   ofConflict({ ...item, decline: told && ofDecline(told) });
 
 export const toCalendarRecord = (calendar: CalendarStatus, items: ListedItems) =>
@@ -126,8 +127,8 @@ export const toCalendarRecord = (calendar: CalendarStatus, items: ListedItems) =
     fault: calendar.fault && ofFault(calendar.fault),
     conflicts: items.conflicts.map(toConflictRecord),
     declined: items.declined.map(toConflictRecord),
-    unreadable: items.unreadable.map(ofUnreadable),
-    unwritten: items.unwritten.map(ofUnwritten),
+    unreadable: items.unreadable.map(toUnreadableRecord),
+    unwritten: items.unwritten.map(toUnwrittenRecord),
   });
 
 export const example = {
