@@ -22,7 +22,7 @@ import {
   isServed,
 } from './checks.ts';
 import { liftGuards, unguarded } from './guards.ts';
-import { dropCopy, removeRows } from './removal.ts';
+import { dropCopy, removeAway, removeRows } from './removal.ts';
 import {
   catchUp,
   checkPublisher,
@@ -44,6 +44,7 @@ import {
   receive,
   refuse,
   sendAway,
+  serve,
   takeBack,
   thaw,
 } from './resting.ts';
@@ -109,8 +110,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
   await endForGood(from, tenant);
   await unsubscribe(to, id);
   await unpublish(from, id);
-  await removeRows(from, id, 'Away');
-  await sql`delete from resting_tenant where mandator_id = ${id}`.execute(from);
+  await removeAway(from, id);
   await liftGuards(from);
   await liftGuards(to);
   return moved;
@@ -249,12 +249,10 @@ async function arrive(from: Database, to: Database, { id, code }: TenantRow): Pr
     await insertRows(trx, 'signing_key', keys, { onConflict });
     await insertRows(trx, 'pepper', pepper, { onConflict });
     await insertRows(trx, 'mandator', mandator, { onConflict });
-    await sql`update mandator set code = ${code} where id = ${id}`.execute(trx);
     // Numbers the changes now: the sweep there skips all ids up to the last one that it has numbered.
     await sql`select place_changes(${id}, 2147483647)`.execute(trx);
-    await sql`delete from resting_tenant where mandator_id = ${id}`.execute(trx);
     await sql`delete from move_mark where mandator_id = ${id}`.execute(trx);
-    await sql`select pg_notify('roomgate', 'mandator:' || ${id}::text)`.execute(trx);
+    await serve(trx, { id, code });
   });
 }
 

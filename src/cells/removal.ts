@@ -40,13 +40,19 @@ export async function removeRows(
   return removed;
 }
 
+/** Removes what is left of a tenant that is away. @returns the number of rows */
+export async function removeAway(db: Database, id: number): Promise<number> {
+  const rows = await removeRows(db, id, 'Away');
+  await sql`delete from resting_tenant where mandator_id = ${id} and state = 'Away'`.execute(db);
+  return rows;
+}
+
 /** Removes the copy of a tenant that is not served here and never will be. @returns the number of rows */
 export async function dropCopy(db: Database, tenant: TenantRow): Promise<number> {
   const { id } = tenant;
   const isRefused = await refuse(db, tenant);
   await unsubscribe(db, id);
-  const rows = isRefused ? await removeRows(db, id, 'Away') : 0;
-  if (isRefused) await sql`delete from resting_tenant where mandator_id = ${id} and state = 'Away'`.execute(db);
+  const rows = isRefused ? await removeAway(db, id) : 0;
   await sql`delete from move_mark where mandator_id = ${id}`.execute(db);
   await liftGuards(db);
   return rows;

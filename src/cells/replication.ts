@@ -3,7 +3,7 @@
  * leaves, a subscription in the one that it moves to. The worker of the subscription writes without triggers.
  */
 import { sql } from 'kysely';
-import type { Database } from '../db/database.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { atPrimary } from '../flow/database-urls.ts';
 import { pause } from '../flow/retry.ts';
@@ -26,11 +26,15 @@ export async function checkPublisher(db: Database): Promise<void> {
     );
 }
 
+async function dropPublications(db: Database | Transaction, mandatorId: number): Promise<void> {
+  for (const name of [nameOf(mandatorId), newRowsOf(mandatorId)])
+    await sql`drop publication if exists ${sql.id(name)}`.execute(db);
+}
+
 /** Publishes the rows of a tenant: all changes of most tables, and only the inserts of the others. */
 export async function publish(db: Database, mandatorId: number, tables: readonly TenantTable[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    await sql`drop publication if exists ${sql.id(nameOf(mandatorId))}`.execute(trx);
-    await sql`drop publication if exists ${sql.id(newRowsOf(mandatorId))}`.execute(trx);
+    await dropPublications(trx, mandatorId);
     const listed = (some: readonly { name: string }[]) =>
       sql.join(some.map(({ name }) => sql`${sql.table(name)} where (mandator_id = ${sql.lit(mandatorId)})`));
     const changing = tables.filter(({ sendsChanges }) => sendsChanges);
@@ -47,8 +51,7 @@ export async function publish(db: Database, mandatorId: number, tables: readonly
 
 /** Ends the publication. Its slot, which would retain WAL for ever, is dropped even if the copy still uses it. */
 export async function unpublish(db: Database, mandatorId: number): Promise<void> {
-  await sql`drop publication if exists ${sql.id(nameOf(mandatorId))}`.execute(db);
-  await sql`drop publication if exists ${sql.id(newRowsOf(mandatorId))}`.execute(db);
+  await dropPublications(db, mandatorId);
   for (let looks = 0; looks < mostSlotLooks; looks++) {
     const { rows } = await sql<{ active: boolean }>`
       select active, case when active then pg_terminate_backend(active_pid)::text

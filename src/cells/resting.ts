@@ -189,11 +189,16 @@ export async function sendAway(
 export async function takeBack(db: Database, { id, code }: TenantRow): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await insistOnRest(trx, id, 'Away');
-    await sql`update mandator set code = ${code} where id = ${id}`.execute(await unguarded(trx));
-    await sql`delete from resting_tenant where mandator_id = ${id}`.execute(trx);
-    await sql`select pg_notify('roomgate', 'mandator:' || ${id}::text)`.execute(trx);
+    await serve(await unguarded(trx), { id, code });
   });
   await liftGuards(db);
+}
+
+/** Ends the rest of a tenant, which is served here from the commit on. */
+export async function serve(trx: Transaction, { id, code }: TenantRow): Promise<void> {
+  await sql`update mandator set code = ${code} where id = ${id}`.execute(trx);
+  await sql`delete from resting_tenant where mandator_id = ${id}`.execute(trx);
+  await sql`select pg_notify('roomgate', 'mandator:' || ${id}::text)`.execute(trx);
 }
 
 /** Makes the departure of a tenant final, before its remaining rows are removed here. */

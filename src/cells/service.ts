@@ -7,7 +7,6 @@
  * Invariants: a tenant is never written in two cells. A freeze expires, so if the command dies, writes do not stop for longer.
  */
 
-import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/database.ts';
@@ -17,7 +16,7 @@ import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
 import { forgetEndedFreezes, liftGuards } from './guards.ts';
 import { moveTenant, type TenantMove, undoMove } from './move.ts';
-import { dropCopy, removeRows } from './removal.ts';
+import { dropCopy, removeAway } from './removal.ts';
 import { unpublish, unsubscribe } from './replication.ts';
 import { alone, findRest, freeze, getTenant, sendAway, takeBack, thaw } from './resting.ts';
 
@@ -65,8 +64,7 @@ export async function deleteTenant(db: Database, code: string): Promise<{ rows: 
     // What an interrupted move may have left, in either direction.
     await unsubscribe(db, tenant.id);
     await unpublish(db, tenant.id);
-    const rows = await removeRows(db, tenant.id, 'Away');
-    await sql`delete from resting_tenant where mandator_id = ${tenant.id}`.execute(db);
+    const rows = await removeAway(db, tenant.id);
     await liftGuards(db);
     return { rows };
   });
