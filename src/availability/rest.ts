@@ -2,7 +2,7 @@ import { toFields } from '../fields.ts';
 import { isLargeFor } from '../flow/large-answers.ts';
 import { LargeJson } from '../http/large-json.ts';
 import { listOf, pageAnswer } from '../rest/lists.ts';
-import { route } from '../rest/route.ts';
+import { forDisplays, route } from '../rest/route.ts';
 import { listAvailability, listFree, mostDays, mostResources, openSlabs, roomDaysOf, SpanWriter } from './service.ts';
 import * as wire from './wire.ts';
 
@@ -21,7 +21,7 @@ export const routes = [
         wire.example,
       ),
     },
-    problems: { 403: 'A display may read only the status of its own resources.' },
+    problems: { 403: forDisplays },
     handle: async ({ db, once }, { viewer, query }) => {
       const wanted = toFields(query);
       const writer = new SpanWriter(once(openSlabs));
@@ -45,7 +45,7 @@ export const routes = [
         wire.freeExample,
       ),
     },
-    problems: { 403: 'A display may read only the status of its own resources.' },
+    problems: { 403: forDisplays },
     handle: async ({ db }, { viewer, query }) => {
       const found = await listFree(db, viewer, wire.toFreeQuery(toFields(query)));
       return { status: 200, body: { Items: found.map(wire.toFreeRecord), NextCursor: null } };

@@ -3,7 +3,7 @@ import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { listAnswer } from '../rest/lists.ts';
-import { type DescribedAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
+import { type DescribedAnswer, forDisplays, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, readOptionalIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
 import { decisionBody } from './decision-wire.ts';
 import * as examples from './examples.ts';
@@ -22,7 +22,6 @@ const scope = wire.scope
   .default('This')
   .meta({ description: 'To which other bookings of the series this applies; This by default.' });
 
-const forDisplays = { 403: 'A display may read only the status of its own resources.' };
 const forOthers = {
   403: 'Only the organizer, the creator and an Admin may change a booking; a display may not.',
 };
@@ -91,7 +90,7 @@ export const routes: Route[] = [
       'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Separate several values by commas, or repeat the parameter. Of a private booking, others see only that it is there.',
     query: bookingFilter.extend({ Order: bookingOrder, ...paging }),
     answers: { 200: pageOfBookings },
-    problems: forDisplays,
+    problems: { 403: forDisplays },
     handle: async ({ db }, { viewer, query }) => {
       const { Limit, Cursor, ...filter } = query;
       const page = readPage(bookings.bookingList, Limit, Cursor);
@@ -132,7 +131,7 @@ export const routes: Route[] = [
     description: 'A booking. Of a private one, others see only that it is there.',
     params,
     answers: one('The booking.'),
-    problems: forDisplays,
+    problems: { 403: forDisplays },
     handle: async ({ db }, { viewer, params }) =>
       recordAnswer(wire.toBookingRecord(await bookings.getBooking(db, viewer, params.id))),
   }),

@@ -9,7 +9,7 @@ import { id, paging } from '../query-parameters.ts';
 import type { RestAnswer } from '../rest/answers.ts';
 import { countWrongToken } from '../rest/limits.ts';
 import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
-import { type DescribedAnswer, type Route, readIdempotencyKey, route } from '../rest/route.ts';
+import { type DescribedAnswer, forDisplays, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
 
@@ -24,7 +24,6 @@ const token = z
   .optional()
   .meta({ description: 'A token of this feed, from `POST …/calendar-tokens`.' });
 const tokenList = listOf(wire.tokenRecord, 'CalendarTokenList');
-const forDisplays = { 403: 'A display may read only the status of its own resources.' };
 
 const calendarAnswer: DescribedAnswer = {
   description: 'The calendar.',
@@ -79,7 +78,7 @@ export const routes: Route[] = [
     query: z.strictObject({ Token: token }),
     type: 'text/calendar',
     answers: { 200: calendarAnswer },
-    problems: forDisplays,
+    problems: { 403: forDisplays },
     handle: async (context, { viewer, params, request }) => {
       return await answerFeed(context, viewer, { resourceId: params.id }, request);
     },
@@ -93,7 +92,7 @@ export const routes: Route[] = [
     params: z.object({ id: resourceId }),
     query: z.strictObject(paging),
     answers: { 200: pageAnswer('One page of tokens.', tokenList, wire.examples.page) },
-    problems: forDisplays,
+    problems: { 403: forDisplays },
     handle: async ({ db }, { viewer, params, query }) => {
       const page = readPage(feed.tokenList, query.Limit, query.Cursor);
       return listAnswer(await feed.listTokens(db, viewer, params.id, page), wire.toTokenRecord);
@@ -112,7 +111,7 @@ export const routes: Route[] = [
       201: { description: 'The token.', body: wire.createdToken, example: wire.examples.created },
     },
     problems: {
-      ...forDisplays,
+      403: forDisplays,
       409: `You have ${feed.mostTokens} valid tokens of this feed: revoke one of them. Or the \`Idempotency-Key\` has already created one.`,
     },
     handle: async (context, { viewer, params, body, request }) => {
@@ -133,7 +132,7 @@ export const routes: Route[] = [
       'Its address is refused at once. Repeating it changes nothing. Admins may revoke the tokens of all persons.',
     params: z.object({ id: resourceId, tokenId: id('calendarToken', 'The Id of the token.') }),
     answers: { 204: { description: 'It is no longer valid.' } },
-    problems: forDisplays,
+    problems: { 403: forDisplays },
     handle: async ({ db }, { viewer, params }) => {
       await feed.revokeToken(db, viewer, params.tokenId, params.id);
       return { status: 204 };
@@ -147,7 +146,7 @@ export const routes: Route[] = [
     query: wire.timetableOf.extend({ Token: token }),
     type: 'text/calendar',
     answers: { 200: calendarAnswer },
-    problems: forDisplays,
+    problems: { 403: forDisplays },
     handle: async (context, { viewer, query, request }) => {
       const { Token: _token, ...of } = query;
       return await answerFeed(context, viewer, toFields(of), request);
@@ -161,7 +160,7 @@ export const routes: Route[] = [
       'Your tokens, for Admins those of all persons; oldest first, including revoked ones; the tokens themselves are not shown.',
     query: z.strictObject(paging),
     answers: { 200: pageAnswer('One page of tokens.', tokenList, wire.examples.pageOfTimetables) },
-    problems: forDisplays,
+    problems: { 403: forDisplays },
     handle: async ({ db }, { viewer, query }) => {
       const page = readPage(feed.tokenList, query.Limit, query.Cursor);
       return listAnswer(await feed.listTokens(db, viewer, null, page), wire.toTokenRecord);
@@ -179,7 +178,7 @@ export const routes: Route[] = [
       201: { description: 'The token.', body: wire.createdToken, example: wire.examples.createdOfTimetable },
     },
     problems: {
-      ...forDisplays,
+      403: forDisplays,
       409: `You have ${feed.mostTokens} valid tokens of timetables: revoke one of them. Or the \`Idempotency-Key\` has already created one.`,
     },
     handle: async (context, { viewer, body, request }) => {
@@ -196,7 +195,7 @@ export const routes: Route[] = [
       'Its address is refused at once. Repeating it changes nothing. Admins may revoke the tokens of all persons.',
     params: z.object({ tokenId: id('calendarToken', 'The Id of the token.') }),
     answers: { 204: { description: 'It is no longer valid.' } },
-    problems: forDisplays,
+    problems: { 403: forDisplays },
     handle: async ({ db }, { viewer, params }) => {
       await feed.revokeToken(db, viewer, params.tokenId, null);
       return { status: 204 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { paging, waitSeconds } from '../query-parameters.ts';
-import { type Route, route } from '../rest/route.ts';
+import { forDisplays, type Route, route } from '../rest/route.ts';
 import * as examples from './examples.ts';
 import { readChangePage, waitForChanges } from './service.ts';
 import { changePage, toChangePage } from './wire.ts';
@@ -28,7 +28,7 @@ export const routes: Route[] = [
       },
     },
     problems: {
-      403: 'A display may read only the status of its own resources.',
+      403: forDisplays,
       409: 'Changes after the cursor are no longer kept, or were lost when the database was restored from a backup, or the cursor comes from an earlier release; begin anew with `Cursor=now`.',
     },
     handle: async (context, call) => {

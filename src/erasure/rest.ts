@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { id } from '../query-parameters.ts';
-import { type Route, route } from '../rest/route.ts';
+import { forAdmins, type Route, route } from '../rest/route.ts';
 import { readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
 import { erasePerson } from './service.ts';
 import { erased, erasure } from './wire.ts';
@@ -30,7 +30,7 @@ export const routes: Route[] = [
       200: { description: 'The person, erased.', body: erased.schema, example, headers: ['ETag'] },
     },
     problems: {
-      403: 'Only an Admin may manage master data.',
+      403: forAdmins,
       409: 'The tenant would have no active Admin left, or the person is that of a display.',
       412: 'The record has changed since the version of `If-Match`.',
     },

@@ -4,7 +4,7 @@ import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { recordRoutes } from '../rest/record-routes.ts';
-import { type Route, route } from '../rest/route.ts';
+import { forDisplays, type Route, route } from '../rest/route.ts';
 import * as holidays from './service.ts';
 import * as wire from './wire.ts';
 
@@ -70,7 +70,7 @@ export const routes: Route[] = [
     answers: {
       200: pageAnswer('One page of holidays.', listOf(wire.holidayRecord, 'HolidayList'), wire.holidayExample),
     },
-    problems: { 403: 'A display may read only the status of its own resources.' },
+    problems: { 403: forDisplays },
     handle: async ({ db }, { viewer, query }) => {
       const { Limit, Cursor, ...filter } = query;
       const page = readPage(holidays.holidayList, Limit, Cursor);

@@ -29,6 +29,10 @@ export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter
   request: Request;
 };
 
+/** Whom a route of several rooms refuses: descriptions of 403. */
+export const forDisplays = 'A display may read only the status of its own resources.';
+export const forAdmins = 'Only an Admin may manage master data.';
+
 /** An answer as the OpenAPI document describes it. */
 export type DescribedAnswer = {
   description: string;

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { toFields } from '../fields.ts';
 import { id } from '../query-parameters.ts';
-import { type Route, route } from '../rest/route.ts';
+import { forAdmins, type Route, route } from '../rest/route.ts';
 import { readTags, recordAnswer } from '../rest/versions.ts';
 import { previewRetirement, retire } from './service.ts';
 import * as wire from './wire.ts';
 
 const path = '/v1.0/resources/:id/retirement';
 const params = z.object({ id: id('resource', 'The Id of the resource.') });
-const forAdmins = { 403: 'Only an Admin may manage master data.' };
 
 const resource = {
   Id: 2,
@@ -44,7 +43,7 @@ export const routes: Route[] = [
         headers: ['ETag'],
       },
     },
-    problems: forAdmins,
+    problems: { 403: forAdmins },
     handle: async ({ db }, { viewer, params }) => {
       const preview = await previewRetirement(db, viewer, params.id);
       const headers = { ETag: `"${preview.resource.version}-${preview.digest}"` };
@@ -76,7 +75,7 @@ export const routes: Route[] = [
       },
     },
     problems: {
-      ...forAdmins,
+      403: forAdmins,
       409: 'The target is occupied, see `Conflicts`, or not active.',
       412: 'The resource, or with the ETag of a preview anything in the preview, has changed since.',
       428: '`If-Match` is missing.',

@@ -5,7 +5,7 @@ import { toFields } from '../fields.ts';
 import { id, paging } from '../query-parameters.ts';
 import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
 import { recordRoutes } from '../rest/record-routes.ts';
-import { type Route, route } from '../rest/route.ts';
+import { forAdmins, forDisplays, type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as examples from './examples.ts';
 import * as rights from './rights-wire.ts';
@@ -13,8 +13,6 @@ import * as tenants from './service.ts';
 import { tenantChanges, tenantRecord, toTenantRecord } from './tenant-wire.ts';
 import * as wire from './wire.ts';
 
-const forDisplays = 'A display may read only the status of its own resources.';
-const forAdmins = 'Only an Admin may manage master data.';
 const resourceConflict = 'Another resource of the location has this name, or the location is not active.';
 
 /** The code of the tenant, if there is exactly one and the database answers. */
