@@ -3,7 +3,6 @@
  * the device is valid. A device that names an unknown tenant, room or location is refused with the reason: the limit on
  * requests from one IP address keeps strangers from listing them.
  */
-import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
 import { recordAct } from '../acts.ts';
@@ -11,7 +10,7 @@ import type { Act, Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { InvalidInput, memberFault, NotFound } from '../errors.ts';
 import { networkOf } from '../http/networks.ts';
-import { hashDisplayToken, makeDisplayToken } from '../identity/service.ts';
+import { hashDisplayToken, makeDisplayToken, makeTyped, normalizeTyped } from '../identity/service.ts';
 import { isMandator } from '../names.ts';
 import { createDisplayPerson, holdActiveLocation } from '../tenants/service.ts';
 import { getDevice, settingsOf, subjectOf } from './devices.ts';
@@ -39,7 +38,7 @@ export type NewDisplay = {
   privacy: Privacy;
 };
 
-const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** 40 bits. */
 const codeLength = 8;
 /** How often a device asks whether it has been paired. */
 export const pollSeconds = 5;
@@ -52,13 +51,7 @@ const mostOfTenant = 1_000;
 /** The prefix of IPv6 that a provider gives one customer. */
 const networkBits = 48;
 
-/** 40 bits, in characters that are hard to confuse. */
-const makeCode = () => Array.from(randomBytes(codeLength), (byte) => crockford[byte & 31]).join('');
 const shown = (code: string) => `${code.slice(0, codeLength / 2)}-${code.slice(codeLength / 2)}`;
-
-/** The same code in any spelling. */
-const normalizeCode = (code: string) =>
-  code.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
 
 /**
  * A code and a token for an unknown device.
@@ -78,7 +71,7 @@ export async function requestPairing(
   await makePlace(db, name, network);
   const token = makeDisplayToken();
   for (;;) {
-    const code = makeCode();
+    const code = makeTyped(codeLength);
     const made = await db
       .insertInto('display_pairing')
       .values({
@@ -199,7 +192,7 @@ export async function findAskedRoom(db: Database, { viewer }: Act, code: string)
         .onRef('resource.id', '=', 'pairing.resource_id')
         .on('resource.active', '=', true),
     )
-    .where('pairing.code', '=', normalizeCode(code))
+    .where('pairing.code', '=', normalizeTyped(code))
     .where('pairing.mandator', '=', viewer.mandator)
     .where('pairing.expires_at', '>', sql<Date>`now()`)
     .where('pairing.resource_id', 'is not', null)
@@ -216,7 +209,7 @@ async function takePairing(
 ): Promise<AskedPage & { tokenHash: Buffer }> {
   const taken = await trx
     .deleteFrom('display_pairing')
-    .where('code', '=', normalizeCode(code))
+    .where('code', '=', normalizeTyped(code))
     .where('mandator', '=', viewer.mandator)
     .where('expires_at', '>', sql<Date>`now()`)
     .returning(['token_hash as tokenHash', 'resource_id as resourceId', 'location_id as locationId'])

@@ -1,5 +1,5 @@
 /** PINs, the API keys of persons (specification 5.1): made, stored and revoked here, and which of them are valid. */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -7,6 +7,7 @@ import { readById } from '../db/read-by-id.ts';
 import { Conflict, InvalidInput, NotFound } from '../errors.ts';
 import { isDuplicate, isReferred } from '../flow/database-errors.ts';
 import { deriveKey } from './sealing.ts';
+import { makeTyped, normalizeTyped } from './typed.ts';
 
 export type Pin = {
   pinId: number;
@@ -18,7 +19,6 @@ export type Pin = {
   lastUsedAt: Date | null;
 };
 
-const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const madeLength = 20;
 const leastFixedPin = 8;
 
@@ -27,25 +27,17 @@ export function pepperOf(config: Config): string {
   return config.Pepper;
 }
 
-/** 20 characters that are hard to confuse, in groups: 100 bits. */
-function makePin(): string {
-  const characters = Array.from(randomBytes(madeLength), (byte) => crockford[byte & 31]).join('');
-  return characters.replace(/.{5}(?=.)/g, '$&-');
-}
-
-/** The same PIN in any spelling. */
-function normalizePin(pin: string): string {
-  return pin.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
-}
+/** 100 bits, in groups of five characters. */
+const makePin = (): string => makeTyped(madeLength).replace(/.{5}(?=.)/g, '$&-');
 
 /** Whether a PIN is shorter than generated ones, and so could be a guess. */
 export function isGuessable(pin: string): boolean {
-  return normalizePin(pin).length < madeLength;
+  return normalizeTyped(pin).length < madeLength;
 }
 
 /** The hash of a PIN: nothing else of it is stored. */
 export function hashPin(pepper: string, pin: string): Buffer {
-  return createHmac('sha256', deriveKey(pepper, 'PIN')).update(normalizePin(pin)).digest();
+  return createHmac('sha256', deriveKey(pepper, 'PIN')).update(normalizeTyped(pin)).digest();
 }
 
 /**
@@ -65,7 +57,7 @@ export async function createPin(
   },
 ): Promise<{ pin: string; pinId: number; personId: number }> {
   const { mandatorId, personId, label = null, expiresAt = null, pin = makePin() } = options;
-  if (normalizePin(pin).length < leastFixedPin)
+  if (normalizeTyped(pin).length < leastFixedPin)
     throw new InvalidInput(`A fixed PIN must have at least ${leastFixedPin} characters besides spaces and dashes.`);
   const row = await db
     .insertInto('pin')

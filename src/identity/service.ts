@@ -38,6 +38,7 @@ export { deriveKey, seal, unseal } from './sealing.ts';
 export { readTerms, sweepSessions } from './sessions.ts';
 export { flowSeconds, SignInFailed } from './sign-in.ts';
 export { createTemporaryPin } from './temporary-pin.ts';
+export { makeTyped, normalizeTyped } from './typed.ts';
 export { isNewUse, recordUse } from './uses.ts';
 export { apiScope };
 
@@ -185,12 +186,13 @@ export function viewerOfPin(identity: Identity, pin: string, ip: string): Promis
   return viewerBy(identity, `${hash.toString('base64')} ${address}`, async () => {
     const { holder, throttledFor } = await exchange(pin, headerClient, address);
     if (throttledFor !== undefined) throw new LimitExceeded(tooManyWrong(throttledFor), throttledFor);
-    if (!holder) throw new NotAuthenticated('The PIN is not valid; create one with "roomgate pin create".');
+    if (!holder) throw new NotAuthenticated(wrongPin);
     const shown = { credential: `pin:${holder.pinId}`, expiresAt: farFuture };
     return { provenUntil: Number.POSITIVE_INFINITY, read: () => readHolder(context, holder, shown) };
   });
 }
 
+const wrongPin = 'The PIN is not valid; create one with "roomgate pin create".';
 const tooManyWrong = (seconds: number) =>
   `Too many wrong PINs from here; wait ${Math.max(1, Math.ceil(seconds))} seconds.`;
 
@@ -207,8 +209,7 @@ export async function issueToken(
   if (wanted !== undefined && (await isAway(context.db, wanted))) throw new TenantAway();
   const { holder, throttledFor } = await exchange(apiKey, clientId, normalizeAddress(request.address));
   if (throttledFor !== undefined) throw new OAuthError('slow_down', tooManyWrong(throttledFor), 429, throttledFor);
-  if (!holder || (wanted !== undefined && holder.mandator !== wanted))
-    throw new OAuthError('invalid_grant', 'The PIN is not valid; create one with "roomgate pin create".');
+  if (!holder || (wanted !== undefined && holder.mandator !== wanted)) throw new OAuthError('invalid_grant', wrongPin);
   const accessToken = await keys.sign({ ...holder, clientId });
   context.log.info({ clientId, ...holder }, 'token issued');
   return { accessToken, expiresIn: tokenLifetimeSeconds };
