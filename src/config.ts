@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import leven, { closestMatch } from 'leven';
 import { z } from 'zod';
-import { readJsonText } from './json-text.ts';
+import { isJsonObject, readJsonText } from './json-text.ts';
 import {
   clientSettings,
   corsSettings,
@@ -58,8 +58,6 @@ function readJson(file: string, setting: string): unknown {
 
 type Tree = { [name: string]: unknown };
 
-const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The schema's spelling of a name, which may be given in any case. */
 function knownName(names: readonly string[], name: string): string | undefined {
   return names.find((known) => known.toLowerCase() === name.toLowerCase());
@@ -105,11 +103,11 @@ function readText(setting: string, text: string): unknown {
 function setMailServer(tree: Tree, variables: Map<string, string>, variable: string, text: string): boolean {
   const [, written = '', inner = ''] = mailServerVariable.exec(variable) ?? [];
   if (!inner) return false;
-  const servers = isTree(tree['MailServer']) ? tree['MailServer'] : {};
+  const servers = isJsonObject(tree['MailServer']) ? tree['MailServer'] : {};
   const name = knownName(Object.keys(servers), written) ?? written;
   if (text === '' && !(name in servers)) return true;
   const setting = knownName(Object.keys(mailServer.shape), inner) ?? inner;
-  const server = isTree(servers[name]) ? servers[name] : {};
+  const server = isJsonObject(servers[name]) ? servers[name] : {};
   tree['MailServer'] = { ...servers, [name]: { ...server, [setting]: readText(setting, text) } };
   variables.set(`MailServer.${name}.${setting}`, variable);
   return true;
@@ -131,7 +129,7 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
     const innerName = knownName(namesIn[name] ?? [], inner) ?? inner;
     const value = readText(`${name}.${innerName}`, text);
     variables.set(inner ? `${name}.${innerName}` : name, variable);
-    tree[name] = inner ? { ...(isTree(tree[name]) ? tree[name] : {}), [innerName]: value } : value;
+    tree[name] = inner ? { ...(isJsonObject(tree[name]) ? tree[name] : {}), [innerName]: value } : value;
   }
   return { tree, variables };
 }
@@ -256,7 +254,7 @@ function parse<T extends z.core.$ZodType>(
 export function readConfig(environment: NodeJS.ProcessEnv, projectDirectory: string): Config {
   const file = environment['APPSETTINGS_FILE'] ?? path.join(projectDirectory, 'appsettings.json');
   const written = readJson(file, 'APPSETTINGS_FILE');
-  if (!isTree(written)) throw new ConfigError(`${file}: must be a JSON object`);
+  if (!isJsonObject(written)) throw new ConfigError(`${file}: must be a JSON object`);
   const { tree, variables } = withEnvironment(written, environment);
   const warnings: string[] = [];
   const read = parse(settings, tree, path.basename(file), warnings, variables);

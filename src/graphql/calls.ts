@@ -9,6 +9,7 @@ import { personSends } from '../http/body-memory.ts';
 import { jsonPieces } from '../http/large-json.ts';
 import { enclosed, openChunks, sendPieces } from '../http/pieces.ts';
 import { isJson, readBytes } from '../http/request-body.ts';
+import { isJsonObject } from '../json-text.ts';
 import type { GraphqlCall } from './builder.ts';
 import { refusal } from './errors.ts';
 import { completeText, eventStream, nextText, type Result } from './execution.ts';
@@ -72,8 +73,6 @@ async function readText(request: IncomingMessage, viewer: Viewer, limits: Config
 }
 
 const isText = (value: unknown) => typeof value === 'string';
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const refuseBody = (message: string) => refusal(message, 'BAD_REQUEST', 400);
 
@@ -87,7 +86,7 @@ function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQL
   } catch {
     return refuseBody('The body is not JSON.');
   }
-  if (!isObject(sent)) return refuseBody('The body must be an object: one call, not a list of calls.');
+  if (!isJsonObject(sent)) return refuseBody('The body must be an object: one call, not a list of calls.');
   const { variables, operationName, extensions } = sent;
   let query: unknown;
   try {
@@ -96,9 +95,9 @@ function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQL
     return error as GraphQLError;
   }
   if (!isText(query)) return refuseBody('query: must be a text, the document.');
-  if (!isObject(variables ?? {})) return refuseBody('variables: must be an object.');
+  if (!isJsonObject(variables ?? {})) return refuseBody('variables: must be an object.');
   if (!isText(operationName ?? '')) return refuseBody('operationName: must be a text.');
-  if (!isObject(extensions ?? {})) return refuseBody('extensions: must be an object.');
+  if (!isJsonObject(extensions ?? {})) return refuseBody('extensions: must be an object.');
   for (const name in sent)
     if (!members.has(name) && sent[name] !== null)
       return refuseBody('The body may hold query, variables, operationName and extensions, and nothing else.');

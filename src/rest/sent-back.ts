@@ -8,10 +8,9 @@ import type { z } from 'zod';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { isLive, upperFirst } from '../fields.ts';
 import { inPascalCase, readInput } from '../input.ts';
+import { isJsonObject } from '../json-text.ts';
 
 type Tree = { [name: string]: unknown };
-const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The members of a record that its body does not have. */
 export function membersReadOnly(body: z.core.$ZodType, record: z.core.$ZodType | undefined): string[] {
   const [sent, read] = [body, record].map((schema) => Object.keys((schema as z.ZodObject | undefined)?.shape ?? {}));
@@ -20,11 +19,11 @@ export function membersReadOnly(body: z.core.$ZodType, record: z.core.$ZodType |
 
 /** The part of a record where a part of the body belongs. Items of a list belong together by their `Id`. */
 function counterpart(stored: unknown, sent: unknown, key: string): unknown {
-  if (isTree(stored)) return stored[upperFirst(key)];
+  if (isJsonObject(stored)) return stored[upperFirst(key)];
   const item = Array.isArray(sent) ? sent[Number(key)] : undefined;
-  if (!Array.isArray(stored) || !isTree(item)) return undefined;
+  if (!Array.isArray(stored) || !isJsonObject(item)) return undefined;
   const id = item['Id'] ?? item['id'];
-  return id === undefined ? undefined : stored.find((other) => isTree(other) && other['Id'] === id);
+  return id === undefined ? undefined : stored.find((other) => isJsonObject(other) && other['Id'] === id);
 }
 
 /** A faulty member of the body, and the record's value of it. */
@@ -42,9 +41,9 @@ function follow(pointer: string, { sent, kept }: { sent: unknown; kept: unknown 
     stored = counterpart(stored, place, each);
     [place, parent] = [place, parent].map((value) => (value as Tree | undefined)?.[each]) as [unknown, unknown];
   }
-  if (key === undefined || !isTree(parent) || !Object.hasOwn(parent, key)) return undefined;
+  if (key === undefined || !isJsonObject(parent) || !Object.hasOwn(parent, key)) return undefined;
   const name = upperFirst(key);
-  const isKnown = isTree(stored) && Object.hasOwn(stored, name);
+  const isKnown = isJsonObject(stored) && Object.hasOwn(stored, name);
   return { parent, key, isKnown, stored: isKnown ? (stored as Tree)[name] : undefined };
 }
 
@@ -67,7 +66,7 @@ export async function readSentBack<T extends z.core.$ZodType>(
 ): Promise<{ body: z.output<T>; record?: Tree }> {
   const first = tryInput(schema, sent);
   if ('body' in first) return first;
-  if (!isTree(sent)) throw first.error;
+  if (!isJsonObject(sent)) throw first.error;
   const record = inPascalCase(JSON.parse(JSON.stringify(await read()))) as Tree;
   const isAnyTaken = isPast(record);
   const { shape = {} } = recordSchema as z.ZodObject;
