@@ -7,7 +7,7 @@ import { dayLength } from '../time/days.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import type { DeclineOutcome, Invitation, ItemPlace, RemoteCalendar, RemoteItem } from './connector.ts';
 import { ServerFault } from './connector.ts';
-import { failedPreconditions } from './dav.ts';
+import { failedPreconditions, writeStatuses } from './dav.ts';
 import { faultOf } from './faults.ts';
 import type { AskServer, ServerAnswer } from './http.ts';
 import { readCalendarObject } from './ical.ts';
@@ -17,7 +17,6 @@ import { isHash } from './values.ts';
 
 /** How far around the original start of an occurrence its exception is looked for: few are moved further. */
 const aroundMs = 400 * dayLength;
-const answered = [207, 400, 403, 404, 409, 410, 412, 413, 415, 422];
 
 const windowOf = (occurrence: string) => {
   if (occurrence === '') return always;
@@ -64,7 +63,7 @@ export function openCalDavInvitations(ask: AskServer, settings: MailServerSettin
     const who = { 'schedule-address': `mailto:${mailbox}` };
     const headers = { 'content-type': 'text/calendar; charset=utf-8', 'if-match': key, ...who };
     const done = await ask(
-      { method: 'PUT', address: answer.address, headers, body: text, reads: answered, isFollowed: true },
+      { method: 'PUT', address: answer.address, headers, body: text, reads: writeStatuses, isFollowed: true },
       signal,
     );
     const { status } = done;
@@ -74,7 +73,7 @@ export function openCalDavInvitations(ask: AskServer, settings: MailServerSettin
     const isOfObject = failed.some((name) => name !== 'need-privileges');
     if (status === 403 && !isOfObject)
       throw new ServerFault('AccessLost', `${base.origin} answers 403; may the account write into this calendar?`);
-    if (answered.includes(status))
+    if (writeStatuses.includes(status))
       return { is: 'Refused', reason: `The mail server answers ${[status, ...failed].join(' ')}.` };
     throw faultOf(status, done.headers, base.origin);
   }

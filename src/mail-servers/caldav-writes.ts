@@ -21,6 +21,7 @@ import {
   readResources,
   rootElement,
   sendQuestion,
+  writeStatuses,
 } from './dav.ts';
 import { mayConcernOneItem, unlessAllFailed } from './failed-writes.ts';
 import { faultOf } from './faults.ts';
@@ -64,8 +65,6 @@ const withUid = (uid: string) =>
 
 /** Cyrus redirects an account that writes into the calendar of another to the path at which it sees that calendar. */
 const isFollowed = true;
-/** Statuses that are handled here. A 403 or 409 may mean that the UID is taken, or that the account may not write. */
-const read = [207, 400, 403, 404, 409, 410, 412, 413, 415, 422];
 /** Statuses that refuse the object, not the account. */
 const ofObject = [400, 413, 415, 422];
 /** Preconditions of the object (RFC 4791, 5.3.2.1; RFC 6638, 3.2.4): any other refusal of 403 is one of the account. */
@@ -95,7 +94,14 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
     if (at?.changeKey) condition['if-match'] = at.changeKey;
     const headers = { 'content-type': 'text/calendar; charset=utf-8', ...condition };
     return await ask(
-      { method: 'PUT', address, headers, body: writeCalendarObject(item, new Date()), reads: read, isFollowed },
+      {
+        method: 'PUT',
+        address,
+        headers,
+        body: writeCalendarObject(item, new Date()),
+        reads: writeStatuses,
+        isFollowed,
+      },
       signal,
     );
   }
@@ -118,7 +124,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
     if (write.do === 'Remove') {
       const address = new URL(write.at.id, at).href;
       const headers: Record<string, string> = write.at.changeKey ? { 'if-match': write.at.changeKey } : {};
-      const answer = await ask({ method: 'DELETE', address, headers, reads: read, isFollowed }, signal);
+      const answer = await ask({ method: 'DELETE', address, headers, reads: writeStatuses, isFollowed }, signal);
       const isGone = (answer.status < 300 && answer.status !== 207) || [404, 410].includes(answer.status);
       return isGone ? { is: 'Done', at: null } : refusal(answer);
     }

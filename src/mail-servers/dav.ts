@@ -39,6 +39,12 @@ export function hrefs(paths: readonly string[]): string {
   return paths.map((path) => `<D:href>${escapeXml(path)}</D:href>`).join('');
 }
 
+/**
+ * Statuses that writers of objects handle themselves. A 403 or 409 may mean that the UID is taken, or that the account may not
+ * write.
+ */
+export const writeStatuses = [207, 400, 403, 404, 409, 410, 412, 413, 415, 422];
+
 const mostElements = 400_000;
 function readAnswer({ bytes, address }: ServerAnswer): XmlElement {
   try {
