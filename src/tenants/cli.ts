@@ -117,9 +117,7 @@ export const addCommands: AddCommands = (program, action) => {
         const all = await tenants.listTenants(context.db);
         const rows = all.map(({ code, name, resources, persons }) => [code, name, resources, persons]);
         print(
-          rows.length > 0
-            ? formatTable(['Mandator', 'Name', 'Rooms', 'Persons'], rows)
-            : 'There is no tenant yet; create one with: roomgate apply FILE',
+          rows.length > 0 ? formatTable(['Mandator', 'Name', 'Rooms', 'Persons'], rows) : tenants.noTenantYet,
           all.map(({ code, name, resources, persons }) => ({
             Mandator: code,
             Name: name,

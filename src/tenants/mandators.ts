@@ -19,6 +19,8 @@ export async function listTenants(db: Database): Promise<TenantSummary[]> {
 
 const mostNamed = 10;
 
+export const noTenantYet = 'There is no tenant yet; create one with: roomgate apply FILE';
+
 /** The code of the tenant, if the installation has exactly one. @throws NotFound with the codes of several */
 export async function getOnlyTenant(db: Database): Promise<string> {
   const codes = await db
@@ -32,9 +34,7 @@ export async function getOnlyTenant(db: Database): Promise<string> {
   const named = codes.slice(0, mostNamed).map(({ code }) => code);
   if (codes.length > mostNamed) named.push('...');
   throw new NotFound(
-    only
-      ? `There are several tenants (${named.join(', ')}): name one with --mandator CODE.`
-      : 'There is no tenant yet; create one with: roomgate apply FILE',
+    only ? `There are several tenants (${named.join(', ')}): name one with --mandator CODE.` : noTenantYet,
   );
 }
 

@@ -28,7 +28,7 @@ export {
   locationList,
 } from './locations.ts';
 export { findLogo } from './look.ts';
-export { getMandator, getOnlyTenant, listTenants, setParameter } from './mandators.ts';
+export { getMandator, getOnlyTenant, listTenants, noTenantYet, setParameter } from './mandators.ts';
 export { listOrganizers, organizerList } from './organizers.ts';
 export { readParameterName } from './parameters.ts';
 export {
