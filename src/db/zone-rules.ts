@@ -57,14 +57,15 @@ function releaseOfMachine(): string | undefined {
   }
 }
 
-/** Samples each zone of Node.js every fourth week, and each zone in use every day. */
-function* sampleZones(used: ReadonlySet<string>, from: number): Generator<Sample> {
+/** Samples each zone of Node.js every fourth week from now on, and each zone in use every day. */
+function* sampleZones(used: ReadonlySet<string>): Generator<Sample> {
   // PostgreSQL may read a name without a slash as an abbreviation, which has no summer time.
   const zones = new Set([...Intl.supportedValuesOf('timeZone'), ...used].filter((zone) => /\//.test(zone)));
+  const now = Date.now();
   for (const zone of zones) {
     const { offsetAt } = zoneFor(zone);
     for (let days = 0; days < comparedDays; days += used.has(zone) ? 1 : 28) {
-      const at = new Date(from + days * dayLength);
+      const at = new Date(now + days * dayLength);
       yield { zone, at, offset: offsetAt(at.getTime()) / minute };
     }
   }
@@ -104,7 +105,7 @@ async function findLost(db: Database, used: readonly { zone: string; place: stri
   ];
 }
 
-export async function examineZoneRules(db: Database, now = Date.now()): Promise<Finding[]> {
+export async function examineZoneRules(db: Database): Promise<Finding[]> {
   const { rows: used } = await sql<{ zone: string; place: string }>`
     select distinct on (zone) zone, place from (
       select time_zone as zone, mandator.code || '/' || location.name as place, 1 as turn
@@ -113,7 +114,7 @@ export async function examineZoneRules(db: Database, now = Date.now()): Promise<
       select time_zone, mandator.code || '/' || email, 2 from person join mandator on mandator.id = mandator_id
     ) as used order by zone, turn, place`.execute(db);
   const inUse = new Set(used.map(({ zone }) => zone).filter(isTimeZone));
-  const different = await compare(db, [...sampleZones(inUse, now)]);
+  const different = await compare(db, [...sampleZones(inUse)]);
   const node = process.versions.tz ?? 'an unknown release';
   const machine = releaseOfMachine();
   const isBehind = machine !== undefined && node < machine;

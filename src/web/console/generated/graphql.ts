@@ -1979,13 +1979,6 @@ export type FollowSignsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 export type FollowSignsSubscription = { displays: Array<{ __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }> };
 
-export type OneSignQueryVariables = Exact<{
-  id: string | number;
-}>;
-
-
-export type OneSignQuery = { displayDevice: { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null } | null };
-
 export type SignPreviewsSubscriptionVariables = Exact<{
   locationId: string | number;
 }>;
@@ -6051,39 +6044,6 @@ export const FollowSignsDocument = new TypedDocumentString(`
     note
   }
 }`) as unknown as TypedDocumentString<FollowSignsSubscription, FollowSignsSubscriptionVariables>;
-export const OneSignDocument = new TypedDocumentString(`
-    query OneSign($id: ID!) {
-  displayDevice(id: $id) {
-    ...Sign
-  }
-}
-    fragment Sign on Display {
-  id
-  name
-  version
-  resourceIds
-  locationId
-  mayBook
-  privacy
-  createdAt
-  expiresAt
-  revokedAt
-  heardAt
-  silentSince
-  resources {
-    resourceId
-    name
-  }
-  health {
-    program
-    screen
-    clockAheadSeconds
-    battery
-    reconnects
-    startedAt
-    note
-  }
-}`) as unknown as TypedDocumentString<OneSignQuery, OneSignQueryVariables>;
 export const SignPreviewsDocument = new TypedDocumentString(`
     subscription SignPreviews($locationId: ID!) {
   board(locationId: $locationId) {

@@ -16,8 +16,8 @@ function quote(cell: Cell): string {
 export const toCsv = (rows: readonly (readonly Cell[])[]): string =>
   `\ufeff${rows.map((row) => row.map(quote).join(';')).join('\r\n')}\r\n`;
 
-export function download(name: string, text: string, type = 'text/csv'): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+export function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

@@ -5,7 +5,7 @@ import { dayMinutes } from '../clock.ts';
 export type Scale = { days: number; from: number; to: number };
 
 export const step = 15;
-export const snap = (minutes: number, to = step): number => Math.round(minutes / to) * to;
+export const snap = (minutes: number): number => Math.round(minutes / step) * step;
 
 /** From 0 to 1; times outside of the shown hours are at their edge. */
 export function fractionAt({ days, from, to }: Scale, minutes: number): number {

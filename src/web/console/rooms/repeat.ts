@@ -11,8 +11,8 @@ const codes = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 export const weekdayOf = (day: string): number => (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7;
 export const weekdays = codes.map((_, index) => index);
 const aMonday = '2026-01-05';
-export const weekdayName = (weekday: number, style: 'long' | 'short' = 'long'): string =>
-  new Intl.DateTimeFormat(locale.value, { weekday: style, timeZone: 'UTC' }).format(
+export const weekdayName = (weekday: number): string =>
+  new Intl.DateTimeFormat(locale.value, { weekday: 'long', timeZone: 'UTC' }).format(
     Date.parse(addDays(aMonday, weekday)),
   );
 
