@@ -17,7 +17,6 @@ import { identifyRequests } from '../../src/rest/request.ts';
 import type { makeTenant } from './factories.ts';
 import type { TypedDocumentString } from './operations/generated/graphql.ts';
 import { plainId, readPlain, withPlainIds } from './plain-ids.ts';
-import { until as untilSeen } from './process.ts';
 import { longestIdleMs } from './scripted-server.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
@@ -139,11 +138,6 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
       await close();
     },
   };
-}
-
-/** Waits for a condition of this process. */
-export async function until(reached: () => boolean | Promise<boolean>): Promise<void> {
-  await untilSeen(String(reached), reached);
 }
 
 /** Fulfilled when what was committed until now has been heard of. */

@@ -127,13 +127,17 @@ export async function killPrograms(): Promise<void> {
   await Promise.all([...programs.keys()].map((program) => program.end('SIGKILL')));
 }
 
-/** Waits for a condition outside of this process, with growing pauses; `what` names it in the error. */
-export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<Exclude<T, false>>> {
+type Look<T> = () => T | Promise<T>;
+/** Waits for a condition, with growing pauses. An error names it as `what`, or else quotes it. */
+export async function until<T>(
+  ...condition: [look: Look<T>] | [what: string, look: Look<T>]
+): Promise<NonNullable<Exclude<T, false>>> {
+  const look = condition.at(-1) as Look<T>;
   const start = performance.now();
   for (let waited = 0; waited < patienceMs; waited = performance.now() - start) {
     const seen = await look();
     if (seen) return seen as NonNullable<Exclude<T, false>>;
     await sleep(Math.min(10 + waited / 20, 50));
   }
-  throw new Error(`not within ${patienceMs} ms: ${what}`);
+  throw new Error(`not within ${patienceMs} ms: ${condition[0]}`);
 }

@@ -1,12 +1,13 @@
 /** A resource that a policy hides from a person is unknown to that person: in every read, list, stream and refusal. */
+
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';
 import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.ts';
 import { mayChangeJob } from '../../src/lessons/sight.ts';
 import { makeDisplay } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type CallerName, told } from '../_util/rights.ts';
 import { type Service, startService } from '../_util/service.ts';
 

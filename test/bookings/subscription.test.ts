@@ -8,9 +8,10 @@ import { forgetOldChanges } from '../../src/changes/upkeep.ts';
 import type { Viewer } from '../../src/context.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { type Answer, type GraphqlService, startGraphql, until } from '../_util/graphql.ts';
+import { type Answer, type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { cancelWaiting, hold, releaseAll } from '../_util/hold.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
 type Booking = { id: string; resourceId: string; subject: string | null; status: string };

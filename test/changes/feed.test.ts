@@ -8,11 +8,11 @@ import { Conflict } from '../../src/errors.ts';
 import { openLog } from '../../src/log.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { masterData } from '../_util/master-data.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;

@@ -1,4 +1,5 @@
 /** The examples of the help work in the demo as printed: only codes of devices and PINs are filled in. */
+
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,7 +12,7 @@ import { diagnose } from '../../src/db/diagnosis.ts';
 import { ensureDemo } from '../../src/demo/service.ts';
 import { examineWorkers } from '../../src/worker/diagnosis.ts';
 import { removeTenants } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { type Receiver, startReceiver } from '../webhooks/_util/receiver.ts';
 

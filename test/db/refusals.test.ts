@@ -7,8 +7,8 @@ import { openRefusals, type Refusals } from '../../src/db/refusals.ts';
 import { lockClasses } from '../../src/flow/locks.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
-import { until } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 import { startService, testConfig } from '../_util/service.ts';
 
 const minute = 60_000;

@@ -6,9 +6,9 @@ import { openIdentity, viewerOfDisplay } from '../../src/identity/service.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { askForPairing, type Device, pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { lockedBy } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { startIdentity } from '../identity/_util/identity.ts';
 

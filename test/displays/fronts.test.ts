@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';
 import { type Device, pairDevice } from '../_util/displays.ts';
-import { type GraphqlService, startGraphql, until } from '../_util/graphql.ts';
+import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 type DisplayFrame = Record<string, unknown> & { __typename: string; schedule?: { subject: string | null }[] };

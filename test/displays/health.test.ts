@@ -9,8 +9,8 @@ import { viewerOfDisplay } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { askForPairing, type Device, pairDevice } from '../_util/displays.ts';
-import { until } from '../_util/graphql.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 
 let service: Service;

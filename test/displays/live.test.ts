@@ -10,8 +10,9 @@ import { readPlans } from '../../src/displays/plan.ts';
 import { openRoom } from '../../src/displays/room.ts';
 import { type Latest, nextOf } from '../../src/flow/latest.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { type GraphqlService, heardOfAll, startGraphql, until } from '../_util/graphql.ts';
+import { type GraphqlService, heardOfAll, startGraphql } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
 type RoomFrame = RoomSnapshot | DisplayHeartbeat;

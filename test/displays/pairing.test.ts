@@ -4,9 +4,9 @@ import { sql } from 'kysely';
 import { addCommands } from '../../src/displays/cli.ts';
 import { askForPairing, pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { lockedBy } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 let service: Service;

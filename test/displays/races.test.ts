@@ -11,8 +11,9 @@ import type { WatchedRoom } from '../../src/displays/room.ts';
 import { type Latest, nextOf } from '../../src/flow/latest.ts';
 import { createStreams } from '../../src/graphql/streams.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { type GraphqlService, heardOfAll, startGraphql, until } from '../_util/graphql.ts';
+import { type GraphqlService, heardOfAll, startGraphql } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 type DisplayFrame = RoomSnapshot | DisplayHeartbeat;
 

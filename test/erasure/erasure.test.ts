@@ -1,13 +1,14 @@
 /** Erasure of a person: what ends, what is deleted where, and what stays. */
+
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 type Tree = Record<string, unknown>;

@@ -27,9 +27,10 @@ import { wholeSchema } from '../../src/graphql/schema.ts';
 import { createEventStreams } from '../../src/graphql/sse.ts';
 import { createStreams, resolveFrame } from '../../src/graphql/streams.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { type GraphqlService, startGraphql, until } from '../_util/graphql.ts';
+import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { BatchStatusDocument } from '../_util/operations/generated/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 type Frame = { text: string };
 

@@ -1,11 +1,12 @@
 /** The example of a front end, against a real server: Apollo Client with its default cache, typed by the served schema. */
+
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Client } from '../../examples/front-end/client.ts';
 import { createPin, revokePin } from '../../src/identity/service.ts';
 import { layCable } from '../_util/cable.ts';
 import { freePort } from '../_util/free-port.ts';
-import { until } from '../_util/graphql.ts';
 import { pepper } from '../_util/pepper.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 // One after the other: Jest cannot load graphql for the CommonJS packages below Apollo Client while it loads it for others.

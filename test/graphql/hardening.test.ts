@@ -5,10 +5,11 @@ import { getIntrospectionQuery } from 'graphql';
 import { serverAudits } from 'graphql-http';
 import WebSocket from 'ws';
 import { makeTenant } from '../_util/factories.ts';
-import { type Answer, type GraphqlService, startGraphql, until } from '../_util/graphql.ts';
+import { type Answer, type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { ratioOf } from '../_util/growth.ts';
 import { NowDocument } from '../_util/operations/generated/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;

@@ -9,8 +9,9 @@ import { LimitExceeded } from '../../src/errors.ts';
 import { openLargeAnswers } from '../../src/flow/large-answers.ts';
 import { Outbox } from '../../src/graphql/outbox.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { type GraphqlService, startGraphql, until } from '../_util/graphql.ts';
+import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;

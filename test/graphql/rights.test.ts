@@ -7,8 +7,9 @@ import { sql } from 'kysely';
 import WebSocket from 'ws';
 import type { Transaction } from '../../src/db/database.ts';
 import { createPin } from '../../src/identity/service.ts';
-import { heardOfAll, until } from '../_util/graphql.ts';
+import { heardOfAll } from '../_util/graphql.ts';
 import { pepper } from '../_util/pepper.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 type Role = 'Admin' | 'User' | 'Display';

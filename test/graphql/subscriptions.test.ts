@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { type Answer, type GraphqlService, startGraphql, until } from '../_util/graphql.ts';
+import { type Answer, type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { cancelWaiting, hold, releaseAll } from '../_util/hold.ts';
 import {
   BatchStatusDocument,
@@ -13,6 +13,7 @@ import {
   type WatchBatchesSubscription,
 } from '../_util/operations/generated/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;

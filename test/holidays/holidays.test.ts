@@ -1,4 +1,5 @@
 /** Holiday calendars over REST and GraphQL, what they close, and how they are read at their addresses. */
+
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -6,10 +7,10 @@ import { sql } from 'kysely';
 import { readDueCalendars } from '../../src/holidays/service.ts';
 import { applyTenantFile, readTenantFile } from '../../src/tenants/service.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Nameserver, startNameserver } from '../_util/nameserver.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 const ics = (...days: [from: string, to: string, name: string][]) =>

@@ -9,9 +9,9 @@ import { migrateNext, migrate as migrateWith, pendingMigrations } from '../../sr
 import { rehearse } from '../../src/db/rehearsal.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { findUnsafe } from '../_util/migrations.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 const every = fs
   .readdirSync(path.join(import.meta.dirname, '..', '..', 'sql'))

@@ -1,4 +1,5 @@
 /** Traces, as a collector gets them by OTLP over HTTP. */
+
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
@@ -9,8 +10,8 @@ import WebSocket from 'ws';
 import { openLog } from '../../src/log.ts';
 import { inTrace, readTraceparent } from '../../src/tracing.ts';
 import { openTraces } from '../../src/tracing-export.ts';
-import { until } from '../_util/graphql.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
+import { until } from '../_util/process.ts';
 import { type ScriptedServer, startScriptedServer } from '../_util/scripted-server.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 

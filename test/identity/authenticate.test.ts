@@ -6,9 +6,9 @@ import type { Viewer } from '../../src/context.ts';
 import { createPin, revokePin } from '../../src/identity/service.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 import { type IdentityServer, startIdentity } from './_util/identity.ts';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;

@@ -8,9 +8,10 @@ import { createPin, revokePin } from '../../src/identity/service.ts';
 import { setParameter } from '../../src/tenants/service.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { heardOfAll, until } from '../_util/graphql.ts';
+import { heardOfAll } from '../_util/graphql.ts';
 import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { type IdentityServer, startIdentity } from './_util/identity.ts';
 

@@ -10,10 +10,10 @@ import { forgetOldNotifications, forgetRefusedNotifications } from '../../src/ma
 import { type Server, startServer } from '../../src/server.ts';
 import { type Cable, layCable } from '../_util/cable.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { times } from '../_util/long.ts';
 import { ewsBody, graphBody, graphItem, push, readInbox, secretsOf, webhookPath } from '../_util/notifications.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 import { forgetMail, makeCalendar, makeSubscription } from '../mail/_util/rows.ts';
 

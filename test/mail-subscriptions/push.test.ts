@@ -4,8 +4,8 @@ import { mailFigures } from '../../src/mail/figures.ts';
 import { doubtSubscription, subscriptionStates } from '../../src/mail-subscriptions/states.ts';
 import { findTenantWideCallback } from '../../src/mail-subscriptions/tenant-wide.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type ScriptedMailServer, startScriptedMailServer } from '../mail/_util/scripted-mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from '../mail/_util/subscription-desk.ts';
 

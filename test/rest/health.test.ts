@@ -10,8 +10,8 @@ import { openLog } from '../../src/log.ts';
 import { handleErrors } from '../../src/rest/errors.ts';
 import { type Health, openHealth } from '../../src/rest/health.ts';
 import { identifyRequests } from '../../src/rest/request.ts';
-import { until } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 const pin = '7Q2MX-K4H9D-ZR3TB-W8VNC';
 

@@ -1,8 +1,9 @@
 /** Changes of the tenant itself, of where a resource is, and of a person's address; over REST and GraphQL. */
+
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 let service: Service;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Request, Route } from 'playwright-core';
 import { type Cable, layCable } from '../_util/cable.ts';
-import { until } from '../_util/graphql.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { launchBrowser } from './_util/browser.ts';
 import { describeInBrowser } from './_util/in-browser.ts';

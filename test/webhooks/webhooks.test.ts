@@ -1,4 +1,5 @@
 /** Webhooks over REST, and how the events of the feed are delivered to them. */
+
 import dns from 'node:dns';
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -9,11 +10,11 @@ import { textOf } from '../../src/webhooks/sending.ts';
 import { deliverEvents, examineWebhooks, forgetDeliveries, giveTimes, queueDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
-import { until } from '../_util/graphql.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Nameserver, startNameserver } from '../_util/nameserver.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { makeCalendar } from '../mail/_util/rows.ts';
 import { answering, type Receiver, startReceiver, verified } from './_util/receiver.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { until } from '../../_util/graphql.ts';
+import { until } from '../../_util/process.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';

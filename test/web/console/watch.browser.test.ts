@@ -1,12 +1,13 @@
 /** Activity, door signs, mail, webhooks and use, in the console of an Admin. */
+
 import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { english } from '../../../src/web/display/english.ts';
 import { makeDisplay } from '../../_util/factories.ts';
-import { until } from '../../_util/graphql.ts';
 import { type MasterData, masterData } from '../../_util/master-data.ts';
+import { until } from '../../_util/process.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { makeCalendar, makeConflicts, makeUnwritten } from '../../mail/_util/rows.ts';
 import { answering, type Receiver, startReceiver, verified } from '../../webhooks/_util/receiver.ts';
