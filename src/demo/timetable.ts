@@ -1,6 +1,6 @@
 /** The timetable of the demo tenant, as the body of a lesson import (contract 4.1). Pure. */
 import type { TenantFile } from '../tenants/service.ts';
-import { dateText, dayLength, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
+import { dateText, dayLength, minutesOf, mondayOf, readDate, weekOf } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { localDateOf, zoneFor } from '../time/zones.ts';
 
@@ -108,8 +108,7 @@ export function demoTimetable(today: Date, tenant: TenantFile): DemoJob[] {
     const location = tenant.Locations.find(({ Name }) => Name === plan.standort);
     if (!location) return [];
     const { TimeZone: timeZone = 'UTC', OpeningExceptions: exceptions = [] } = location;
-    const day = readDate(localDateOf(today, timeZone));
-    const monday = day - ((weekdayOf(day) + 6) % 7);
+    const monday = mondayOf(readDate(localDateOf(today, timeZone)));
     return Array.from({ length: weeks }, (_, week) =>
       listJobs(plan, { timeZone, exceptions }, monday + 7 * week),
     ).flat();

@@ -5,7 +5,7 @@
  * A **local date** is `YYYY-MM-DD`, a **clock time** `HH:MM`, "24:00" included.
  */
 
-import { dateText, dayLength, minutesOf, readDate, weekdayOf } from '../time/days.ts';
+import { dateText, dayLength, isoWeekdayOf, minutesOf, readDate } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { zoneFor } from '../time/zones.ts';
 
@@ -51,7 +51,7 @@ function listPeriods(
 ): { source: OpenInterval['source']; periods: readonly Period[] } {
   const exception = hours.exceptions.find((candidate) => covers(candidate, date));
   if (exception) return { source: 'Exception', periods: exception.closed ? [] : exception.periods };
-  const weekday = weekdayOf(day) || 7;
+  const weekday = isoWeekdayOf(day);
   const periods = hours.rules.filter(
     ({ weekdays, validFrom, validTo }) =>
       weekdays.includes(weekday) && (validFrom ?? date) <= date && date <= (validTo ?? date),

@@ -32,6 +32,12 @@ export function dayOf(year: number, month: number, date: number): number {
 /** 0 = Sunday … 6 = Saturday. */
 export const weekdayOf = (day: number): number => (((day + 4) % 7) + 7) % 7;
 
+/** 1 = Monday … 7 = Sunday (ISO 8601). */
+export const isoWeekdayOf = (day: number): number => weekdayOf(day) || 7;
+
+/** The Monday of the week of a day. */
+export const mondayOf = (day: number): number => day - isoWeekdayOf(day) + 1;
+
 /** The first day of week 1 of a year, the first week with at least four days in it (RFC 5545, 3.3.10). */
 function firstWeek(year: number, weekStart: number): number {
   const newYear = dayOf(year, 1, 1);

@@ -1,9 +1,9 @@
 /** Applies substitutions, cancellations and moves (GPU014) to the lessons of a job. */
+import { isoWeekdayOf } from '../time/days.ts';
 import type { ChangeEntry } from './entries.ts';
 import { sorted } from './entries.ts';
 import { uniteNames } from './merging.ts';
 import { type PlannedLesson, placeKey, type Rules } from './planned.ts';
-import { weekdayFrom } from './term.ts';
 import { bits } from './untis.ts';
 
 const goesAway = bits.cancelled | bits.moved | bits.released | bits.noLessons;
@@ -38,7 +38,7 @@ type Extra = { lesson: PlannedLesson; changes: ChangeEntry[] };
 function addExtra(extra: Map<string, Extra>, change: ChangeEntry, taken: Set<string>, rules: Rules): void {
   const { term, report } = rules;
   const { file, line, id, day, period, subject, text } = change;
-  const times = term.timesOf(weekdayFrom(day), period);
+  const times = term.timesOf(isoWeekdayOf(day), period);
   const rooms = newRoomsOf(change, rules) ?? [];
   if ((change.bits & goesAway) !== 0 || rooms.length === 0) {
     report.notice(

@@ -1,16 +1,12 @@
 /** The days and clock times of a term: on which days a weekly lesson takes place, and at which instants. */
 import { InvalidInput } from '../errors.ts';
-import { dateText, dayLength, dayOfWall, minutesOf, readDate, weekdayOf, weekOf } from '../time/days.ts';
+import { dateText, dayLength, dayOfWall, isoWeekdayOf, minutesOf, mondayOf, readDate, weekOf } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { findZone, isTimeZone, startOfDate } from '../time/zones.ts';
 import type { Weeks } from './entries.ts';
 import type { CompleteRequest } from './profiles.ts';
 
 const longestTerm = 400;
-
-/** The weekday of a day; 1 is Monday. */
-export const weekdayFrom = (day: number): number => weekdayOf(day) || 7;
-const mondayOf = (day: number) => day - weekdayFrom(day) + 1;
 
 type Times = { begin: number; end: number };
 
@@ -47,11 +43,11 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     }
     for (const [at, { Monday, Name }] of term.Weeks.entries()) {
       const day = readDate(Monday);
-      if (weekdayFrom(day) !== 1) throw new InvalidInput(`Term.Weeks[${at}]: ${Monday} is not a Monday.`);
+      if (isoWeekdayOf(day) !== 1) throw new InvalidInput(`Term.Weeks[${at}]: ${Monday} is not a Monday.`);
       weekNames.set(day, Name);
     }
     for (let day = from; day <= to; day++)
-      if (!holidays.has(day) && day >= first) byWeekday[weekdayFrom(day)]?.push(day);
+      if (!holidays.has(day) && day >= first) byWeekday[isoWeekdayOf(day)]?.push(day);
   }
   const times = new Map<string, Times>();
   const ownDays = new Set<number>();
@@ -97,7 +93,7 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     isHoliday: (day: number) => holidays.has(day),
     /** The days of a weekday with lessons. */
     daysOn: (weekday: number): readonly number[] => byWeekday[weekday] ?? [],
-    isDay: (day: number) => byWeekday[weekdayFrom(day)]?.includes(day) === true,
+    isDay: (day: number) => byWeekday[isoWeekdayOf(day)]?.includes(day) === true,
     knowsWeeks: (name: string) => isInWeeks(name, mondays) !== undefined,
     fits: ({ weeks, from, to }: Weeks, day: number): boolean =>
       day >= (from ?? day) && day <= (to ?? day) && (!weeks || isInWeeks(weeks, day) === true),

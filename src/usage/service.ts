@@ -11,7 +11,7 @@ import type { Database } from '../db/database.ts';
 import { Malformed, parameterFault } from '../errors.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
 import { listAllLocations, type ResourceFilter, selectResources } from '../tenants/service.ts';
-import { addDays, dateText, dayLength, readDate, weekdayOf } from '../time/days.ts';
+import { addDays, dateText, dayLength, mondayOf, readDate } from '../time/days.ts';
 import { checkDays } from '../time/period.ts';
 import { startOfDate, zoneFor } from '../time/zones.ts';
 import { type AskedTime, type Grouping, noUse, selectUse, type Use } from './query.ts';
@@ -66,7 +66,7 @@ export async function listWeekUse(db: Database, viewer: Viewer, of: UsageOf): Pr
   const found = await readUse(db, viewer, of, 'week');
   const named = new Set(of.rooms.map(({ locationId }) => locationId));
   const locations = (await listAllLocations(db, viewer)).filter(({ id }) => named.has(id));
-  const first = readDate(of.from) - ((weekdayOf(readDate(of.from)) + 6) % 7);
+  const first = mondayOf(readDate(of.from));
   const weeks: string[] = [];
   for (let day = first; day <= readDate(of.to); day += 7) weeks.push(dateText(day));
   return locations.flatMap(({ id, name }) =>

@@ -18,6 +18,7 @@ import {
   ownZone,
   rangeIn,
   timeText,
+  weekdayOf,
 } from '../clock.ts';
 import {
   BookingDetailsDocument,
@@ -37,7 +38,7 @@ import { changeOf } from './change-of.ts';
 import { ClosedHint } from './closed-hint.ts';
 import { ConflictList } from './conflict.ts';
 import { type ForWhom, Organizer } from './organizer.ts';
-import { daysOf, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdayOf, weekdays } from './repeat.ts';
+import { daysOf, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdays } from './repeat.ts';
 import { scopeField } from './scope-field.ts';
 import { type Booking, instant, type Room, type Store } from './store.ts';
 

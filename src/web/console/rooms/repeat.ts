@@ -1,5 +1,5 @@
 /** How a series repeats: translates between rules of RFC 5545 and what people choose and read. */
-import { addDays, daysBetween, dayText } from '../clock.ts';
+import { addDays, daysBetween, dayText, mondayOf, weekdayOf } from '../clock.ts';
 import { locale } from '../look.ts';
 import { t } from '../texts/rooms.ts';
 
@@ -8,7 +8,6 @@ export type Repeat = (typeof repeats)[number];
 
 const codes = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 /** From 0, Monday, to 6, Sunday. */
-export const weekdayOf = (day: string): number => (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7;
 export const weekdays = codes.map((_, index) => index);
 const aMonday = '2026-01-05';
 export const weekdayName = (weekday: number): string =>
@@ -75,7 +74,7 @@ export function daysOf(choice: Choice): string[] {
   const { repeat, day, until } = choice;
   const length = Math.min(3660, daysBetween(day, until));
   const chosen = chosenDays(choice);
-  const monday = addDays(day, -weekdayOf(day));
+  const monday = mondayOf(day);
   const last = (date: string) => addDays(date, 7).slice(0, 7) !== date.slice(0, 7);
   const fits: Record<Repeat, (date: string) => boolean> = {
     none: (date) => date === day,
