@@ -254,7 +254,7 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, { filter, 
         'First a frame at once: with the present cursor, so that a client that lists bookings afterwards misses nothing, or with the changes since `after`. Then a frame after each change, and an empty one every 30 seconds. A frame has a new booking if it matches the filter; a changed one if its resource (before or after the change), location, kind and series match, whatever its time, status and person are now, so that a client can remove it.',
       subscribe: (_root, { filter: wanted, after }, call) =>
         call.streams.open(call, [bookings.bookingTopic(call.viewer)], (changes, signal) =>
-          bookings.watchBookings(call.context.db, call.viewer, given(wanted), after, changes, signal),
+          bookings.watchBookings(call.context.db, call.viewer, { filter: given(wanted), after }, changes, signal),
         ),
       resolve: resolveFrame,
     }),
@@ -272,7 +272,7 @@ function addSubscription(builder: Builder, { booking }: BookingTypes, { filter, 
       subscribe: async (_root, { filter: wanted, after }, call) => {
         const found = await bookings.filterOfTimetable(call.context.db, call.viewer, given(wanted));
         return call.streams.open(call, [bookings.bookingTopic(call.viewer)], (changes, signal) =>
-          bookings.watchBookings(call.context.db, call.viewer, found, after, changes, signal),
+          bookings.watchBookings(call.context.db, call.viewer, { filter: found, after }, changes, signal),
         );
       },
       resolve: resolveFrame,

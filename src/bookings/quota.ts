@@ -4,7 +4,7 @@ import { type BookingLimits, limitsFor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { InvalidInput, memberFault } from '../errors.ts';
-import { dateText, dayLength, readDate, weekdayOf } from '../time/days.ts';
+import { dateText, dayLength, mondayOf, readDate } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { localDateOf } from '../time/zones.ts';
 import type { BookingKind } from './booking.ts';
@@ -62,21 +62,21 @@ export async function checkQuotas(
     );
     const taken = group.map(({ to }) => placeOf(to));
     const except = group.flatMap(({ old }) => old?.id ?? []);
-    const others = await readCounted(trx, viewer.mandatorId, policy.id, organizerId, taken, except);
+    const { mandatorId } = viewer;
+    const others = await readCounted(trx, { mandatorId, policyId: policy.id, organizerId, except }, taken);
     const [before, after] = [sumByWeek([...others, ...left]), sumByWeek([...others, ...taken])];
     for (const week of new Set(taken.map(weekOf)))
       checkWeek(policy, limits, week, before.get(week) ?? none, after.get(week) as Sum);
   }
 }
 
+type Whose = { mandatorId: number; policyId: number; organizerId: number; except: readonly number[] };
+
 /** The bookings of the person in rooms of the policy around these places. */
 async function readCounted(
   trx: Transaction,
-  mandatorId: number,
-  policyId: number,
-  organizerId: number,
+  { mandatorId, policyId, organizerId, except }: Whose,
   places: readonly Place[],
-  except: readonly number[],
 ): Promise<Place[]> {
   const starts = places.map(({ start }) => start.getTime());
   const [from, to] = [new Date(Math.min(...starts) - margin), new Date(Math.max(...starts) + margin)];
@@ -94,10 +94,7 @@ async function readCounted(
 }
 
 /** The Monday of the local week in which a place begins. */
-function weekOf({ start, timeZone }: Place): string {
-  const day = readDate(localDateOf(start, timeZone));
-  return dateText(day - ((weekdayOf(day) + 6) % 7));
-}
+const weekOf = ({ start, timeZone }: Place): string => dateText(mondayOf(readDate(localDateOf(start, timeZone))));
 
 const none: Sum = { bookings: 0, minutes: 0 };
 

@@ -40,8 +40,7 @@ const heartbeatMs = 30_000;
 export async function* watchBookings(
   db: Database,
   viewer: Viewer,
-  filter: BookingFilter,
-  after: string | null | undefined,
+  { filter, after }: { filter: BookingFilter; after?: string | null | undefined },
   changes: AsyncIterable<TopicChange>,
   signal: AbortSignal,
   intervalMs = heartbeatMs,

@@ -15,10 +15,12 @@ import type { BatchKey } from './batch.ts';
 export async function describeShared(
   trx: Transaction,
   { mandatorId }: BatchKey,
-  bookings: RawBuilder<unknown>,
-  touched: RawBuilder<unknown>,
-  isRenewed: RawBuilder<unknown>,
-  joined: RawBuilder<unknown>,
+  {
+    bookings,
+    touched,
+    isRenewed,
+    joined,
+  }: Record<'bookings' | 'touched' | 'isRenewed' | 'joined', RawBuilder<unknown>>,
 ): Promise<boolean> {
   const { rows } = await sql<{ isCrowded: boolean }>`
     with shared as materialized (

@@ -82,5 +82,10 @@ export function describeCoupled(trx: Transaction, batch: Running): Promise<boole
     join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = ${textOf(member(sql`batch_job.body`, 'JobID'))}
     join lesson on lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id
     where batch_job.mandator_id = ${batch.mandatorId} and batch_job.batch_id = ${batch.id} and kopplung_id is not null and status <> 'Entfaellt'`;
-  return describeShared(trx, batch, bookings, bookings, sql`booking.batch_id = ${batch.id}`, bookings);
+  return describeShared(trx, batch, {
+    bookings,
+    touched: bookings,
+    isRenewed: sql`booking.batch_id = ${batch.id}`,
+    joined: bookings,
+  });
 }

@@ -226,16 +226,16 @@ export async function endPlan(trx: Transaction, batch: Running): Promise<boolean
     await sql`delete from lesson_job using staged_job as staged where ${ofJob(true)}`.execute(trx);
     await sql`update lesson_job set changed_at = now() from staged_job as staged where ${ofJob(false)}`.execute(trx);
   }
-  const isCrowded = await describeShared(
-    trx,
-    batch,
-    sql`select stored_booking from staged_lesson where stored_shared
-        union select booking from lesson_plan join coupled_lesson using (row)`,
-    sql`select stored_booking from staged_lesson as staged where stored_shared and ${live} and action <> 'keep'
-        union select booking from lesson_plan join staged_lesson using (row) where action <> 'keep'`,
-    sql`booking.id in (select id from booking_plan where fate in ('insert', 'change', 'take'))`,
-    sql`select booking from lesson_plan join staged_lesson using (row) where ${isJoining}`,
-  );
+  const isCrowded = await describeShared(trx, batch, {
+    bookings: sql`
+      select stored_booking from staged_lesson where stored_shared
+      union select booking from lesson_plan join coupled_lesson using (row)`,
+    touched: sql`
+      select stored_booking from staged_lesson as staged where stored_shared and ${live} and action <> 'keep'
+      union select booking from lesson_plan join staged_lesson using (row) where action <> 'keep'`,
+    isRenewed: sql`booking.id in (select id from booking_plan where fate in ('insert', 'change', 'take'))`,
+    joined: sql`select booking from lesson_plan join staged_lesson using (row) where ${isJoining}`,
+  });
   await sql`set constraints booking_no_overlap immediate`.execute(trx);
   return isCrowded;
 }

@@ -175,9 +175,8 @@ export function listOccurrences(
   component: IcalComponent,
   start: IcalMoment,
   zones: IcalZones,
-  from: Wall,
-  to: Wall,
-  search?: DaySearch,
+  { from, to }: { from: Wall; to: Wall },
+  search: DaySearch | undefined,
 ): IcalOccurrence[] {
   if (start.wall < firstYear) throw new Unreadable('its series begins before 1900');
   if (contentOf(component, 'EXRULE') !== undefined) throw new Unreadable('it has an EXRULE, which is not supported');

@@ -164,7 +164,7 @@ function* listOwn(series: Series, zones: IcalZones, { window, search }: ObjectRe
   const after = Math.max(0, ...ranges.map((each) => -movedBy(each)));
   const from = window.start.getTime() - before - 2 * dayLength;
   const to = window.end.getTime() + after + 2 * dayLength;
-  for (const each of listOccurrences(event, start, zones, from, to, search)) {
+  for (const each of listOccurrences(event, start, zones, { from, to }, search)) {
     if (!isOwn(each.original)) continue;
     const range = ranges.findLast(({ at }) => at < each.original);
     yield range

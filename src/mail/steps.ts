@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import type { Turn } from '../flow/turns.ts';
 import {
   type CalendarPage,
   type Connector,
@@ -45,15 +46,14 @@ export function itemsSoFar(calendar: Calendar, step: Step): number {
 
 /**
  * Asks for the changes since the cursor, or for the whole window when the mail server no longer knows the cursor. Never throws.
- * @param answered called with each page
+ * @param turn.answered called with each page
  */
 export async function readStep(
   { pages }: Connector,
   calendar: Calendar,
   known: KnownItems,
   days: { PastDays: number; FutureDays: number },
-  signal: AbortSignal,
-  answered: () => void,
+  { signal, answered }: Pick<Turn, 'signal' | 'answered'>,
 ): Promise<Step> {
   const { cursor, continuation, windowStart, windowEnd } = calendar;
   const until = performance.now() + stepWithinMs;

@@ -179,9 +179,9 @@ async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promi
   };
   const within = AbortSignal.any([signal, turn.signal]);
   const known = knownItems(work, calendar);
-  const step = await contain(() => readStep(connector, calendar, known, settings, within, turn.answered)).catch(
-    (fault: unknown): Step => ({ ...nothing, fault }),
-  );
+  const step = await contain(() =>
+    readStep(connector, calendar, known, settings, { signal: within, answered: turn.answered }),
+  ).catch((fault: unknown): Step => ({ ...nothing, fault }));
   if (signal.aborted) return;
   if (!(step.fault instanceof ServerFault) && isOutage(step.fault)) throw step.fault;
   if (step.fault === undefined || hasAnswered(step.fault)) turn.answered();

@@ -200,41 +200,26 @@ export const addTypes: AddTypes = (builder) => {
   addOrganizers(builder, reference);
   addTenant(builder);
   const { group, policy } = addRights(builder, person, resource);
-  addChanges(
-    builder,
-    'location',
-    location,
-    { schema: wire.newLocation, run: tenants.createLocation },
-    { schema: wire.locationChanges, run: tenants.changeLocation },
-  );
-  addChanges(
-    builder,
-    'resource',
-    resource,
-    { schema: wire.newResource, run: tenants.createResource },
-    { schema: wire.resourceChanges, run: tenants.changeResource },
-  );
-  addChanges(
-    builder,
-    'person',
-    person,
-    { schema: wire.newPerson, run: tenants.createPerson },
-    { schema: wire.personChanges, run: tenants.changePerson },
-  );
-  addChanges(
-    builder,
-    'group',
-    group,
-    { schema: rights.newGroup, run: tenants.createGroup },
-    { schema: rights.groupChanges, run: tenants.changeGroup },
-    tenants.deleteGroup,
-  );
-  addChanges(
-    builder,
-    'policy',
-    policy,
-    { schema: rights.newPolicy, run: tenants.createPolicy },
-    { schema: rights.policyChanges, run: tenants.changePolicy },
-    tenants.deletePolicy,
-  );
+  addChanges(builder, 'location', location, {
+    create: { schema: wire.newLocation, run: tenants.createLocation },
+    change: { schema: wire.locationChanges, run: tenants.changeLocation },
+  });
+  addChanges(builder, 'resource', resource, {
+    create: { schema: wire.newResource, run: tenants.createResource },
+    change: { schema: wire.resourceChanges, run: tenants.changeResource },
+  });
+  addChanges(builder, 'person', person, {
+    create: { schema: wire.newPerson, run: tenants.createPerson },
+    change: { schema: wire.personChanges, run: tenants.changePerson },
+  });
+  addChanges(builder, 'group', group, {
+    create: { schema: rights.newGroup, run: tenants.createGroup },
+    change: { schema: rights.groupChanges, run: tenants.changeGroup },
+    remove: tenants.deleteGroup,
+  });
+  addChanges(builder, 'policy', policy, {
+    create: { schema: rights.newPolicy, run: tenants.createPolicy },
+    change: { schema: rights.policyChanges, run: tenants.changePolicy },
+    remove: tenants.deletePolicy,
+  });
 };

@@ -9,16 +9,11 @@ import { idArgument } from '../graphql/ids.ts';
 
 type Body = z.ZodObject & z.core.$ZodType<object>;
 
-/** Adds the mutations that create and change records of one kind, with the body schemas of REST. */
-export function addChanges<New extends Body, Changes extends Body>(
-  builder: Builder,
-  noun: 'location' | 'resource' | 'person' | 'group' | 'policy',
-  // biome-ignore lint/suspicious/noExplicitAny: of whatever source
-  record: ObjectRef<Types, any>,
+type RecordChanges<New extends Body, Changes extends Body> = {
   create: {
     schema: New;
     run(db: Context['db'], act: Act, fields: Fields<z.output<New>>): Promise<object>;
-  },
+  };
   change: {
     schema: Changes;
     run(
@@ -28,9 +23,18 @@ export function addChanges<New extends Body, Changes extends Body>(
       versions: Versions,
       changes: Fields<z.output<Changes>>,
     ): Promise<object>;
-  },
+  };
   /** Absent for what is retired and never deleted. */
-  remove?: (db: Context['db'], act: Act, id: number, versions: Versions) => Promise<object>,
+  remove?: (db: Context['db'], act: Act, id: number, versions: Versions) => Promise<object>;
+};
+
+/** Adds the mutations that create and change records of one kind, with the body schemas of REST. */
+export function addChanges<New extends Body, Changes extends Body>(
+  builder: Builder,
+  noun: 'location' | 'resource' | 'person' | 'group' | 'policy',
+  // biome-ignore lint/suspicious/noExplicitAny: of whatever source
+  record: ObjectRef<Types, any>,
+  { create, change, remove }: RecordChanges<New, Changes>,
 ): void {
   const type: ObjectRef<Types, object> = record;
   const Noun = upperFirst(noun);

@@ -337,7 +337,7 @@ describe('watchBookings', () => {
 
   test('gives an empty frame at each heartbeat, also while changes of other rooms rush by', async () => {
     const filter = { resourceId: [room(1)] };
-    const frames = watchBookings(service.context.db, viewer, filter, undefined, changesOf(), forever, 100);
+    const frames = watchBookings(service.context.db, viewer, { filter }, changesOf(), forever, 100);
     const begun = performance.now();
     await frames.next();
     let isOver = false;
@@ -369,7 +369,7 @@ describe('watchBookings', () => {
       yield await changed.then(() => change);
     }
     const streams = Array.from({ length: 50 }, (_, index) =>
-      watchBookings(db, viewer, index % 2 ? {} : { resourceId: [room()] }, undefined, twice(), forever),
+      watchBookings(db, viewer, { filter: index % 2 ? {} : { resourceId: [room()] } }, twice(), forever),
     );
     await Promise.all(streams.map((stream) => stream.next()));
     const next = Promise.all(streams.map((stream) => stream.next()));
