@@ -9,6 +9,7 @@ import { bookingsInTheWay } from './conflicts.ts';
 import { fieldFindings, fieldsOf, shown } from './fields.ts';
 import { isJoining, live } from './plan.ts';
 import { mayChangeJob, seesPart } from './sight.ts';
+import { hasWrongEnd } from './staging.ts';
 
 export type FaultQuery = RawBuilder<unknown>;
 
@@ -56,7 +57,7 @@ function fieldErrors(operation: JobOperation): FaultQuery[] {
         where code is not null and jsonb_typeof(lesson) = 'object'`,
     sql`select ${severity.error}, index, lektion_index, 2, 'Ende', 'InvalidTime',
           case when ende <= beginn then 'Ende must be after Beginn' else 'a lesson may last 24 hours at most' end
-        from staged_lesson where action <> 'delete' and (ende <= beginn or ende - beginn > interval '24 hours')`,
+        from staged_lesson where action <> 'delete' and ${hasWrongEnd}`,
   ];
 }
 

@@ -191,7 +191,11 @@ export const isWithoutOffset = (column: string) => {
   return sql`coalesce(${text} not like '%Z' and right(${text}, 1) between '0' and '9' and ${text} !~ '[+-][0-9]{2}(:?[0-9]{2})?$', false) as ${sql.id(`${column}_assumed_utc`)}`;
 };
 
-export const isUnfit = sql`beginn is null or ende is null or ende <= beginn or ende - beginn > interval '24 hours'
+export const longestLesson = sql`interval '24 hours'`;
+/** Whether a lesson ends before it begins, or lasts too long. */
+export const hasWrongEnd = sql`(ende <= beginn or ende - beginn > ${longestLesson})`;
+
+export const isUnfit = sql`beginn is null or ende is null or ${hasWrongEnd}
   or matches is distinct from 1 or (ressource_id is not null and ressource_id <> resource_id)`;
 
 export const roomOf = (name: RawBuilder<unknown>) =>

@@ -19,6 +19,7 @@ import type { IdOfParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
 import { dayLength } from '../time/days.ts';
 import { checkPeriod } from '../time/period.ts';
+import { longestLesson } from './staging.ts';
 
 /**
  * Beginn in microseconds, the job's id and the LektionId, which is unique in its job only. The microseconds are a text,
@@ -155,7 +156,7 @@ const changesIn = (viewer: Viewer, from: Date, to: Date) => sql`
   cross join lateral (
     select job, lektion_id from lesson
     where lesson.mandator_id = place.mandator_id and lesson.resource_id = place.id and ${isChanged}
-      and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours' and lesson.beginn < ${to}
+      and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - ${longestLesson} and lesson.beginn < ${to}
     union all
     select job, lektion_id from lesson
     where lesson.mandator_id = place.mandator_id and lesson.origin_resource_id = place.id
@@ -187,7 +188,7 @@ export function selectLessons(
     ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`} ${inReach(viewer, 'room.id')}`;
   // No lesson lasts longer than 24 hours, which bounds the search for those that have begun earlier.
   const wanted = sql`
-    ${from && !changes ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - interval '24 hours'` : sql``}
+    ${from && !changes ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - ${longestLesson}` : sql``}
     ${to && !changes ? sql`and lesson.beginn < ${to}` : sql``}
     ${lektionId === undefined ? sql`` : sql`and lesson.lektion_id = ${lektionId}`}
     ${status ? sql`and lesson.status = any(${[...status]})` : sql``}
