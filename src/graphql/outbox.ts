@@ -8,12 +8,17 @@ import { LimitExceeded } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
 import { type Chunks, type TextPiece, writePieces } from '../http/pieces.ts';
 
-/**
- * How many answers of a socket may be under way, from the beginning of the operation until they are sent, and how many may wait;
- * and how many characters of its messages, besides as many for each answer under way, may not have been sent yet before nothing
- * more is read of its client: nothing else bounds the answers to pings, and refusals.
- */
-const most = { answers: 8, waiting: 100, unsent: 1_048_576 };
+const most = {
+  /** Answers of a socket under way, each from the beginning of its operation until it is sent. */
+  answers: 8,
+  /** Answers that wait for one of these to be sent. */
+  waiting: 100,
+  /**
+   * Characters of messages that are not sent yet; each answer under way may have as many more. Past that, nothing is read of the
+   * client: nothing else bounds the answers to its pings, and refusals.
+   */
+  unsent: 1_048_576,
+};
 
 export class Outbox {
   readonly #socket: WebSocket;
