@@ -57,6 +57,13 @@ const nothing: readonly Booking[] = [];
 /** The usual number of bookings of a room on a day; a page holds 200. */
 const usual = 10;
 
+/** The signal of an id, which the first call makes. */
+function signalIn<T>(signals: Map<string, Signal<T>>, id: string, first: T): Signal<T> {
+  let found = signals.get(id);
+  if (!found) signals.set(id, (found = signal(first)));
+  return found;
+}
+
 export type Store = ReturnType<typeof openStore>;
 
 export function openStore(day: string, days: number, zones: readonly string[]) {
@@ -75,16 +82,8 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   const stop = new AbortController();
   let made = 0;
 
-  function ofRoom(id: string): Signal<readonly Booking[]> {
-    let found = byRoom.get(id);
-    if (!found) byRoom.set(id, (found = signal(nothing)));
-    return found;
-  }
-  function hoursOf(id: string): Signal<readonly Span[] | undefined> {
-    let found = hours.get(id);
-    if (!found) hours.set(id, (found = signal(undefined)));
-    return found;
-  }
+  const ofRoom = (id: string) => signalIn(byRoom, id, nothing);
+  const hoursOf = (id: string) => signalIn(hours, id, undefined);
   function know(id: string, booking: Booking | undefined): void {
     if (booking) known.set(id, booking);
     else known.delete(id);
@@ -204,11 +203,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     hear,
     find: (id: string) => known.get(id),
     /** Like `find`; whoever reads it follows its changes. */
-    follow(id: string): Booking | undefined {
-      let open = followed.get(id);
-      if (!open) followed.set(id, (open = signal(known.get(id))));
-      return open.value;
-    },
+    follow: (id: string) => signalIn(followed, id, known.get(id)).value,
     /** Draws them as about to be removed until `stay`, whatever the server sends about them. */
     leave(ids: readonly string[], how: Leaving): void {
       for (const id of ids) leaving.set(id, how);
