@@ -259,8 +259,8 @@ describe('alternatives', () => {
   let building: Tenant;
   const room = (name: string, values: ReturnType<typeof sql>) =>
     sql`update resource set ${values} where mandator_id = ${building.mandatorId} and name = ${name}`.execute(desk.db);
-  const otherwise = async (wanted: Partial<NewBooking>, viewer = building.user) =>
-    places(await refused<Occupied>(building.create(wanted, viewer)));
+  const otherwise = async (wanted: Partial<NewBooking>) =>
+    places(await refused<Occupied>(building.create(wanted, building.user)));
 
   beforeAll(async () => {
     building = await desk.openTenant(['A', 'small', 'same', 'next', 'hall', 'beamer', 'retired']);

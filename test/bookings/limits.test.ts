@@ -26,10 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => desk.close());
 
-const inMinutes = (from: number, to: number, now = Date.now()) => ({
-  start: new Date(now + from * minute),
-  end: new Date(now + to * minute),
-});
+const inMinutes = (from: number, to: number) => {
+  const now = Date.now();
+  return { start: new Date(now + from * minute), end: new Date(now + to * minute) };
+};
 const hours = (from: number, to: number, days = 0) => ({ start: at(days, from), end: at(days, to) });
 
 const refusal = async (act: Promise<unknown>) =>

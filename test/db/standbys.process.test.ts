@@ -44,9 +44,9 @@ afterAll(async () => {
   await pair.remove();
 });
 
-async function call(base: string, path: string, body?: object, method = 'POST') {
+async function call(base: string, path: string, body?: object) {
   const answer = await fetch(`${base}/school${path}`, {
-    method: body ? method : 'GET',
+    method: body ? 'POST' : 'GET',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   });

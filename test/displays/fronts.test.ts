@@ -28,12 +28,11 @@ afterEach(() => {
 const room = (index = 0) => service.tenant.resources[index]!.id;
 const hour = 3_600_000;
 /** `hours` from the next full one on. */
-function newBooking(hours: number, more: object = {}) {
+function newBooking(hours: number) {
   const start = (Math.floor(Date.now() / hour) + 1 + hours) * hour;
   return {
     ResourceId: room(),
     Subject: 'Sitzung',
-    ...more,
     Start: new Date(start).toISOString(),
     End: new Date(start + hour / 2).toISOString(),
   };

@@ -404,7 +404,7 @@ describe('edges', () => {
     '%s take no more statements for many, and are for Admins',
     async (_name, one) => {
       const [list, edge] = one;
-      const read = (first: number, who?: string) => ask(`{ ${list}(first: ${first}) { nodes { ${edge} } } }`, {}, who);
+      const read = (first: number) => ask(`{ ${list}(first: ${first}) { nodes { ${edge} } } }`);
       // The first resource has no calendar.
       const { statements, errors } = await read(2);
       expect(errors).toBeUndefined();

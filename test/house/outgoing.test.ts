@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const ask = (init = {}, limit = most) => fetchBounded(new URL('/x', server.origin), init, limit);
+const ask = (init = {}) => fetchBounded(new URL('/x', server.origin), init, most);
 const raw =
   (text: string): Told['body'] =>
   (response) =>

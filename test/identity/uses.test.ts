@@ -18,11 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const newPin = (fixed?: string) =>
+const newPin = () =>
   createPin(service.context.db, pepper, {
     mandatorId: service.tenant.mandatorId,
     personId: service.tenant.person('User').id,
-    pin: fixed,
   });
 
 /** Another process on the same database, with `options` for its sessions. */

@@ -14,8 +14,8 @@ afterAll(() => service.stop());
 const most = 200;
 const K = { KopplungId: 'K' };
 
-const group = (count: number, room = 'A', from = 8, more = {}) =>
-  Array.from({ length: count }, (_, index) => lesson(`${room}${from}-${index}`, room, from, { ...K, ...more }));
+const group = (count: number, room = 'A') =>
+  Array.from({ length: count }, (_, index) => lesson(`${room}8-${index}`, room, 8, K));
 const job = (JobID: string, ...LektionList: object[]) => ({ JobID, LektionList });
 
 /** A tenant with as many coupled lessons in room A at eight as may share a booking, and one beside them. */

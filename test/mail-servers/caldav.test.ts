@@ -123,14 +123,13 @@ beforeEach(() => {
   collection = '/dav/room-a/Default/';
 });
 
-const settingsOf = (path: string, others: Partial<MailServerSettings> = {}): MailServerSettings => ({
+const settingsOf = (path: string): MailServerSettings => ({
   Kind: 'CalDav',
   Url: `${origin}${path}`,
   User: 'reader',
   Password: 'secret',
   PastDays: 1,
   FutureDays: 365,
-  ...others,
 });
 const calendar = { mailbox, address: null, timeZone: 'Europe/Berlin' };
 const open = (path = '/dav/{user}/Default/') => openCalDav(settingsOf(path), log);

@@ -11,7 +11,7 @@ const [hour, day] = [3_600_000, 86_400_000];
 /** Midnight UTC of the day after tomorrow. */
 const midnight = Math.ceil(Date.now() / day) * day + day;
 const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour).toISOString();
-const span = (days: number, hours = 9, length = 1) => ({ start: at(days, hours), end: at(days, hours + length) });
+const span = (days: number) => ({ start: at(days, 9), end: at(days, 10) });
 const roomsOf = (kind: string) => Array.from({ length: 24 }, (_, index) => `${kind}${String(index).padStart(2, '0')}`);
 const mailboxOf = (name: string) => `${name.toLowerCase()}@rooms.test`;
 const erika = 'erika@contoso.test';

@@ -40,8 +40,8 @@ afterEach(async () => {
 
 const write = (...writes: Write[]): Promise<WriteOutcome[]> => connector.writes!.write(calendar, writes, signal());
 const find = (...origins: string[]) => connector.writes!.find(calendar, origins, signal());
-async function make(n: number, more: object = {}) {
-  const [outcome] = await write({ do: 'Create', item: item(n, more) });
+async function make(n: number) {
+  const [outcome] = await write({ do: 'Create', item: item(n) });
   if (outcome?.is !== 'Done' || !outcome.at) throw new Error(JSON.stringify(outcome));
   return outcome.at;
 }

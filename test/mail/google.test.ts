@@ -208,8 +208,8 @@ describe('what is written', () => {
   });
   const write = (...writes: Write[]) => open().writes!.write(room, writes, soon());
   const find = (...origins: string[]) => open().writes!.find(room, origins, soon());
-  async function create(more: object = {}) {
-    const [outcome] = await write({ do: 'Create', item: item(more) });
+  async function create() {
+    const [outcome] = await write({ do: 'Create', item: item() });
     if (outcome?.is !== 'Done' || !outcome.at) throw new Error(`not created: ${JSON.stringify(outcome)}`);
     return outcome.at;
   }

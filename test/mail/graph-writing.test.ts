@@ -464,8 +464,8 @@ describe('what is sent', () => {
     expect(error).toBeInstanceOf(ServerFault);
     return error as ServerFault;
   };
-  async function create(more: object = {}) {
-    const [outcome] = await write({ do: 'Create', item: item(more) });
+  async function create() {
+    const [outcome] = await write({ do: 'Create', item: item() });
     if (outcome?.is !== 'Done' || !outcome.at) throw new Error(`not created: ${JSON.stringify(outcome)}`);
     return outcome.at;
   }

@@ -280,8 +280,11 @@ test('work that waits among so many others that it asks less than once a minute 
 test('of what is urgent, what has waited longest gets the next turn', async () => {
   const turns = openTurns(places);
   const ends: (() => void)[] = [];
-  const run = (name: string, work = () => new Promise<void>((resolve) => ends.push(resolve))) =>
-    turns.take({ tenant: 1, name, isBulk: true, isUrgent: true }, work);
+  const run = (name: string) =>
+    turns.take(
+      { tenant: 1, name, isBulk: true, isUrgent: true },
+      () => new Promise<void>((resolve) => ends.push(resolve)),
+    );
   for (const name of ['a', 'b']) void run(name);
   expect(await run('first')).toBeDefined();
   await pass(1);

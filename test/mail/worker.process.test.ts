@@ -88,10 +88,10 @@ const waiting = (what: string) =>
     return rows.length > 0;
   });
 
-const markAll = (some = calendars) =>
+const markAll = () =>
   markCalendars(
     db,
-    some.map(({ id }) => id),
+    calendars.map(({ id }) => id),
     'Push',
   );
 const readings = async () => {

@@ -55,18 +55,13 @@ function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /** A server with all that it starts; `stop` ends them. */
-export function startReal(
-  command: string,
-  args: readonly string[],
-  account: { uid?: number; gid?: number },
-  environment = {},
-) {
+export function startReal(command: string, args: readonly string[], account: { uid?: number; gid?: number }) {
   const child = spawn(command, args, {
     ...account,
     cwd: '/',
     detached: true,
     stdio: 'ignore',
-    env: { PATH: process.env['PATH'], ...environment },
+    env: { PATH: process.env['PATH'] },
   });
   running.add(child);
   const exited = once(child, 'exit');

@@ -1,7 +1,7 @@
 import type { Reply } from './json-calls.ts';
 
 /** As Google writes it, with its reason. */
-export function refusal(status: number, reason: string, message: string, headers: Record<string, string> = {}): Reply {
+export function refusal(status: number, reason: string, message: string): Reply {
   const domain = /[Ll]imit|quota/.test(reason) ? 'usageLimits' : 'global';
-  return { status, headers, body: { error: { code: status, message, errors: [{ domain, reason, message }] } } };
+  return { status, body: { error: { code: status, message, errors: [{ domain, reason, message }] } } };
 }

@@ -7,14 +7,7 @@ import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
 import { describeInBrowser } from '../_util/in-browser.ts';
 
-const lesson = (
-  LektionId: string,
-  RessourceName: string,
-  hour: number,
-  Fach: string,
-  Klasse: string,
-  more: object = {},
-) => ({
+const lesson = (LektionId: string, RessourceName: string, hour: number, Fach: string, Klasse: string) => ({
   LektionId,
   RessourceName,
   Fach,
@@ -22,7 +15,6 @@ const lesson = (
   Ende: `2031-01-07T${String(hour).padStart(2, '0')}:45:00Z`,
   Klassen: [Klasse],
   Lehrpersonen: ['Curie'],
-  ...more,
 });
 
 describeInBrowser('The changes of the day', () => {
