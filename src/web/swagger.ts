@@ -13,6 +13,7 @@ import {
   signInScript,
   type WebFile,
 } from './files.ts';
+import { readOnce } from './modules.ts';
 import { signInWith } from './sign-in.ts';
 
 const ours = path.join(import.meta.dirname, 'swagger');
@@ -43,7 +44,7 @@ async function renderPage(config: Config): Promise<WebFile> {
 export function swaggerRoutes(config: Config, describe: () => object): Router {
   const router = Router({ strict: true });
   const read = new Map<string, Promise<WebFile>>();
-  let document: object | undefined;
+  const readDocument = readOnce(() => makeWebFile('json', JSON.stringify(describe())));
   let page: Promise<WebFile> | undefined;
 
   router.get('/swagger', async (request, response) => {
@@ -52,8 +53,8 @@ export function swaggerRoutes(config: Config, describe: () => object): Router {
   });
   // The page's links are relative to the parent, so that it also works below a path prefix of a proxy.
   router.get('/swagger/', (_request, response) => response.redirect('../swagger'));
-  router.get('/swagger/openapi.json', (_request, response) => {
-    response.json((document ??= describe()));
+  router.get('/swagger/openapi.json', async (request, response) => {
+    sendWebFile(request, response, await readDocument());
   });
   router.get('/swagger/:file', async (request, response, next) => {
     const { file } = request.params;

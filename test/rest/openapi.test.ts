@@ -300,6 +300,18 @@ describe('the committed document', () => {
     expect({ ...served, servers: [] }).toEqual({ ...committed, servers: [] });
   });
 
+  test('is written once, and not for each reader: it has an ETag, and is compressed', async () => {
+    const address = `${service.url}/swagger/openapi.json`;
+    const first = await fetch(address);
+    expect([first.headers.get('content-type'), first.headers.get('content-encoding')]).toEqual([
+      'application/json; charset=utf-8',
+      'gzip',
+    ]);
+    await first.arrayBuffer();
+    const again = await fetch(address, { headers: { 'If-None-Match': String(first.headers.get('etag')) } });
+    expect(again.status).toBe(304);
+  });
+
   test('promises no numbers of jobs and lessons but those that every server keeps to', () => {
     const found = new Map<string, number>();
     const collect = (value: unknown): void => {
