@@ -33,6 +33,8 @@ export type Server = {
 const drainTimeout = 7_000;
 /** Milliseconds within which the first request of a new connection arrives. */
 const firstRequestWithin = 500;
+/** Of a connection. Each takes memory, and Node.js reads a thousand in one turn of the event loop. */
+const mostUnanswered = 32;
 
 /** Loads the application that a process of this role serves. */
 export const loadApp = async (role: Config['Role']) =>
@@ -116,12 +118,16 @@ export async function startServer(
     // read.
     if (leaving.signal.aborted || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connection.answering = response;
+    connection.unanswered = (connection.unanswered ?? 0) + 1;
     response.on('close', () => {
+      connection.unanswered = (connection.unanswered ?? 0) - 1;
       if (connection.answering === response) connection.answering = undefined;
       if (!request.complete && !connection.destroyed) leaveAfterRest(request, config.Limits.BodySeconds);
     });
   });
   server.on('request', (request, response) => {
+    const connection: AnsweringSocket = request.socket;
+    if ((connection.unanswered ?? 0) > mostUnanswered) return void connection.destroy();
     if (hasOneHost(request)) return app.handler(request, response);
     // The same answer as Node.js gives to a request without Host (RFC 9112, 3.2).
     response.shouldKeepAlive = false;

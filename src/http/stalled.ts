@@ -6,7 +6,11 @@ import type { Socket } from 'node:net';
  * A connection with its response in progress. It is a property of the connection, not a member of a set: V8 keeps what has
  * left a set, and all that is reachable from it, until the next full collection.
  */
-export type AnsweringSocket = Socket & { answering?: ServerResponse | undefined };
+export type AnsweringSocket = Socket & {
+  answering?: ServerResponse | undefined;
+  /** How many of its requests have come and not been answered; more than one where the client pipelines. */
+  unanswered?: number;
+};
 
 /** The most milliseconds between two looks at the connections. */
 const lookEvery = 5_000;

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { type AnsweringSocket, cutStalled } from '../../src/http/stalled.ts';
 import { openLog } from '../../src/log.ts';
 import { until } from '../_util/process.ts';
-import { startService } from '../_util/service.ts';
+import { type Service, startService } from '../_util/service.ts';
 
 describe('of a server', () => {
   /** Far more than the system keeps for a reader. */
@@ -108,4 +108,28 @@ test('a reader that takes nothing of a large answer of the service is cut, and i
   expect(requests().at(-1)).toMatchObject({ route: '/:mandator/graphql', status: 200, aborted: true });
   client.destroy();
   await service.stop();
+});
+
+describe('of a client that sends requests before it has their answers', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ Role: 'Web' });
+  });
+  afterAll(() => service.stop());
+
+  /** Sends so many requests at once. @returns how many of them are answered before the connection is closed */
+  async function answersTo(requests: number): Promise<number> {
+    const client = net.connect(Number(new URL(service.url).port), '127.0.0.1');
+    const requestOf = (more = '') => `GET /readyz HTTP/1.1\r\nHost: here\r\n${more}\r\n`;
+    client.write(requestOf().repeat(requests - 1) + requestOf('Connection: close\r\n'));
+    let answers = '';
+    client.on('data', (part) => (answers += part)).on('error', () => {});
+    await new Promise((resolve) => client.once('close', resolve));
+    return answers.match(/HTTP\/1\.1 /g)?.length ?? 0;
+  }
+
+  test('32 are all answered', async () => expect(await answersTo(32)).toBe(32));
+
+  test('of more it is disconnected, and those past them are not answered', async () =>
+    expect(await answersTo(200)).toBeLessThanOrEqual(32));
 });
