@@ -61,7 +61,7 @@ function describeEntry(config: Config, mandator: string | null): Entry {
 export function entryRoutes(
   config: Config,
   findOnlyTenant: () => Promise<string | undefined>,
-  showPage: (entry: Entry, request: Request, response: Response) => Promise<void> | void,
+  showPage: (entry: Entry, request: Request, response: Response) => void,
 ): Router {
   const router = Router();
   router.all(['/', '/:mandator'], async (request, response, next) => {
@@ -78,7 +78,7 @@ export function entryRoutes(
     // The form of the page sends the name that somebody has entered.
     const named = String(request.query['mandator'] ?? '').trim();
     const tenant = mandator ?? (isMandator(named) ? named : await findOnlyTenant());
-    if (tenant === undefined) return await showPage(told, request, response);
+    if (tenant === undefined) return showPage(told, request, response);
     // Relative, so that it also works below a path prefix of a proxy.
     const up = mandator !== null && request.path.endsWith('/') ? '../' : '';
     response.redirect(`${up}${tenant.toLowerCase()}/console`);

@@ -8,7 +8,7 @@ import { type Response, Router } from 'express';
 import type { Config } from '../config.ts';
 import { NotFound } from '../errors.ts';
 import { isMandator } from '../names.ts';
-import { makeWebFile, refuseMethod, sendWebFile } from './files.ts';
+import { makeAnswerFile, refuseMethod, sendWebFile } from './files.ts';
 import { readModules, readOnce, versionOf } from './modules.ts';
 
 const folder = 'web/console';
@@ -41,7 +41,7 @@ async function readConsole() {
 type ConsoleLimits = Pick<Config['Limits'], 'JobBodyBytes' | 'LessonsPerBatch'>;
 
 /** The page, whose addresses are relative, so that it also works below a path prefix of a proxy. */
-async function renderPage(
+function renderPage(
   { version, markup }: Awaited<ReturnType<typeof readConsole>>,
   mandator: string,
   root: string,
@@ -53,7 +53,7 @@ async function renderPage(
     .replaceAll('{{console}}', `${root}assets/console/${version}/${folder}`)
     .replaceAll('{{root}}', root)
     .replaceAll('{{mandator}}', mandator);
-  return await makeWebFile('html', text);
+  return makeAnswerFile('html', text);
 }
 
 export function consoleRoutes(limits: ConsoleLimits): Router {
@@ -73,8 +73,7 @@ export function consoleRoutes(limits: ConsoleLimits): Router {
     if (!isMandator(mandator)) return next();
     const root = '../'.repeat(request.path.split('/').length - 2);
     const name = mandator.toLowerCase();
-    if (name === mandator)
-      return sendWebFile(request, guard(response), await renderPage(await read(), name, root, limits));
+    if (name === mandator) return sendWebFile(request, guard(response), renderPage(await read(), name, root, limits));
     // The path of a session's cookie has the tenant's name in lower case.
     const { search } = new URL(request.originalUrl, 'http://console.invalid');
     response.redirect(`${root}${name}/console${search}`);

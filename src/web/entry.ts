@@ -1,7 +1,7 @@
 /** The page at `/` where there are several tenants or none: it asks which, and leads programmers to the documentation. */
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
-import { contentPolicy, makeWebFile, sendWebFile } from './files.ts';
+import { contentPolicy, makeAnswerFile, sendWebFile } from './files.ts';
 
 const style = `
 body { background: #f4f6f8; color: #1b2733; font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 42rem; padding: 3rem 1.5rem }
@@ -74,8 +74,8 @@ ${pages.length > 0 ? `<ul>${pages.join('')}</ul>` : ''}
 `;
 }
 
-export async function showEntry(links: Links, request: Request, response: Response): Promise<void> {
+export function showEntry(links: Links, request: Request, response: Response): void {
   const language = request.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
-  const page = await makeWebFile('html', renderEntry(links, language));
+  const page = makeAnswerFile('html', renderEntry(links, language));
   sendWebFile(request, response.vary('Accept-Language').set('Content-Security-Policy', policy), page);
 }

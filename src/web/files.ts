@@ -26,21 +26,34 @@ export type WebFile = {
   /** A media type or a file extension, as `response.type` of Express takes it. */
   type: string;
   bytes: Buffer;
-  gzipped: Buffer;
+  /** Undefined: the file is sent uncompressed. */
+  gzipped: Buffer | undefined;
   /** Hash of the bytes. */
   hash: string;
 };
 
-export async function makeWebFile(type: string, content: string | Buffer): Promise<WebFile> {
+/**
+ * A small file that is made for one answer. It is not compressed: each compression takes 256 KB while it waits for its turn, and
+ * anybody may ask for thousands.
+ */
+export function makeAnswerFile(type: string, content: string | Buffer): WebFile {
   const bytes = Buffer.from(content);
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
-  return { type, bytes, gzipped: await compress(bytes, { level: 9 }), hash };
+  return { type, bytes, gzipped: undefined, hash };
+}
+
+/** A file that is kept for all answers. */
+export async function makeWebFile(type: string, content: string | Buffer): Promise<WebFile> {
+  const file = makeAnswerFile(type, content);
+  return { ...file, gzipped: await compress(file.bytes, { level: 9 }) };
 }
 
 /** Answers a GET or HEAD with 200, compressed where that is accepted, or 304. @param caching `no-cache`: revalidated each time */
 export function sendWebFile(request: Request, response: Response, file: WebFile, caching = 'no-cache'): void {
-  const small = request.acceptsEncodings('gzip') === 'gzip' && file.gzipped.length < file.bytes.length;
-  const body = small ? file.gzipped : file.bytes;
+  const { bytes, gzipped } = file;
+  const isSmaller = gzipped !== undefined && gzipped.length < bytes.length;
+  const small = isSmaller && request.acceptsEncodings('gzip') === 'gzip' ? gzipped : undefined;
+  const body = small ?? bytes;
   const etag = `"${file.hash}${small ? '-gzip' : ''}"`;
   response.set('Cache-Control', caching).set('ETag', etag).vary('Accept-Encoding').type(file.type);
   if (isKnown(request.headers, etag)) {

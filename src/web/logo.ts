@@ -2,7 +2,7 @@
 import { Router } from 'express';
 import { NotFound } from '../errors.ts';
 import { isMandator } from '../names.ts';
-import { makeWebFile, refuseMethod, sendWebFile } from './files.ts';
+import { makeAnswerFile, refuseMethod, sendWebFile } from './files.ts';
 import { picturePolicy } from './phone.ts';
 
 type Picture = { type: string; bytes: Buffer };
@@ -14,7 +14,7 @@ export function logoRoutes(find: (mandator: string) => Promise<Picture | undefin
     const { mandator } = request.params;
     const logo = isMandator(mandator) ? await find(mandator) : undefined;
     if (!logo) throw new NotFound('There is no logo here: an Admin sets it by PATCH /tenant, or a tenant file does.');
-    const file = await makeWebFile(logo.type, logo.bytes);
+    const file = makeAnswerFile(logo.type, logo.bytes);
     sendWebFile(request, response.set('Content-Security-Policy', picturePolicy), file);
   });
   router.all('/:mandator/logo', refuseMethod);

@@ -1,7 +1,7 @@
 /** The code that leads a phone from a door sign to the room in the console (contract 9). */
 import { InvalidInput, NotFound, parameterFault } from '../errors.ts';
 import { isMandator } from '../names.ts';
-import { makeWebFile, type WebFile } from './files.ts';
+import { makeAnswerFile, type WebFile } from './files.ts';
 
 /** The codes are pictures, which neither load nor run anything. */
 export const picturePolicy = "default-src 'none'; style-src 'none'; sandbox";
@@ -21,5 +21,5 @@ export async function makePhoneCode(base: string, mandator: string, id: string, 
   // Loaded with the first code: most processes draw none.
   const { default: encode } = await import('qr');
   const address = `${base}/${mandator}/console?screen=rooms&resource=${id}&day=${day}`;
-  return await makeWebFile('svg', encode(address, 'svg', { ecc: 'medium', border: 2 }));
+  return makeAnswerFile('svg', encode(address, 'svg', { ecc: 'medium', border: 2 }));
 }

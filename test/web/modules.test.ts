@@ -61,6 +61,14 @@ test.each([
   expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
 });
 
+// Each compression that waits takes 256 KB, and nobody needs a credential to ask for it.
+test('what is made for one answer is not compressed', async () => {
+  for (const address of ['/school/console', '/school/door-sign/1/phone.svg?day=2026-11-28']) {
+    const answer = await get(address, { headers: { Accept: 'text/html', 'Accept-Encoding': 'gzip' } });
+    expect([address, answer.status, answer.headers.get('content-encoding')]).toEqual([address, 200, null]);
+  }
+});
+
 test('modules are cached forever, import no package by name, and each import exists', async () => {
   const page = await (await get('/school/console')).text();
   const named = [...page.matchAll(/(?:src|href)="\.\.(\/assets\/console\/[^"]*)"/g)].map(([, address = '']) => address);
