@@ -68,9 +68,12 @@ export function consoleRoutes(limits: ConsoleLimits): Router {
     sendWebFile(request, guard(response), file, 'public, max-age=31536000, immutable');
   });
   router.all('/assets/console/*name', refuseMethod);
-  router.get(pages, async (request, response, next) => {
+  router.get(pages, async (request, response) => {
     const { mandator } = request.params as { mandator: string };
-    if (!isMandator(mandator)) return next();
+    if (!isMandator(mandator))
+      throw new NotFound(
+        'There is no such console: the first part of its address is the short name of a tenant, of letters, digits, - and _.',
+      );
     const root = '../'.repeat(request.path.split('/').length - 2);
     const name = mandator.toLowerCase();
     if (name === mandator) return sendWebFile(request, guard(response), renderPage(await read(), name, root, limits));

@@ -61,6 +61,17 @@ test.each([
   expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
 });
 
+test.each(['/m%C3%BCnchen/console', '/my%20school/console/rooms', '/api/console'])(
+  '%s is of no tenant: 404 that says what begins the address',
+  async (address) => {
+    const answer = await get(address);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      404,
+      { detail: expect.stringContaining('the short name of a tenant') },
+    ]);
+  },
+);
+
 // Each compression that waits takes 256 KB, and nobody needs a credential to ask for it.
 test('what is made for one answer is not compressed', async () => {
   for (const address of ['/school/console', '/school/door-sign/1/phone.svg?day=2026-11-28']) {
