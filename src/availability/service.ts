@@ -16,7 +16,7 @@ import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts
 import { type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
-import { checkPeriod } from '../time/period.ts';
+import { checkPeriod, checkYears } from '../time/period.ts';
 import { type Spans, SpanWriter } from './spans.ts';
 
 export { type FreeResource, listFree } from './free.ts';
@@ -51,8 +51,8 @@ export type ResourceAvailability = {
 
 /**
  * Lists the active resources that match the query, by id. A resource without known opening hours is always open.
- * @throws Forbidden for a display; Malformed for a window that ends before it begins or is longer than 92 days, for more than 500
- * resources, and, in the same words, for an unknown id and for one of another tenant
+ * @throws Forbidden for a display; Malformed for a window of unusual years, that ends before it begins or is longer than 92
+ * days, for more than 500 resources, and, in the same words, for an unknown id and for one of another tenant
  * @param writer allocates the spans
  */
 export async function listAvailability(
@@ -62,6 +62,7 @@ export async function listAvailability(
   writer = new SpanWriter(),
 ): Promise<ResourceAvailability[]> {
   checkReader(viewer);
+  checkYears(query);
   checkPeriod(query, mostDays);
   const { from, to, resourceIds, durationMinutes } = query;
   if (resourceIds && resourceIds.length > mostResources) throw tooMany();

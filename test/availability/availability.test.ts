@@ -207,6 +207,9 @@ describe('GET availability', () => {
     // In UTC it is a year later, or earlier, than an answer could say.
     ['From=9999-12-31T23:00:00Z&To=9999-12-31T23:59:59-01:00', 'To: must be in a year from 0 to 9999'],
     ['From=0000-01-01T00:00:00%2B01:00&To=0000-01-02T00:00:00Z', 'From: must be in a year from 0 to 9999'],
+    // Opening hours are computed for these years alone.
+    ['From=9999-12-30T00:00:00Z&To=9999-12-31T23:59:59Z', 'From: must be in a year from 1900 to 2999. To: must be'],
+    ['From=0000-01-01T00:00:00Z&To=0000-01-02T00:00:00Z', 'From: must be in a year from 1900 to 2999. To: must be'],
     [`${window}&DurationMinutes=0`, 'DurationMinutes: must be a whole number from 1 to 132480'],
     [`${window}&ResourceIds=`, 'ResourceIds'],
     [`${window}&ResourceIds=1,x`, 'ResourceIds'],

@@ -397,3 +397,9 @@ describe('a calendar with an address', () => {
     expect(asked).toHaveLength(1);
   });
 });
+
+test.each(['From', 'To'])('a list of holidays with %s in the year 0 is 400', async (name) => {
+  const answer = await user.get(`/holidays?${name}=0000-12-31`);
+  expect([answer.status, answer.body['detail']]).toEqual([400, `${name}: must be 0001-01-01 or later.`]);
+  expect((await user.get(`/holidays?${name}=0001-01-01`)).status).toBe(200);
+});
