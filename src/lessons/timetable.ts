@@ -148,7 +148,12 @@ const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
     : sql`and (not lesson.privat or ${viewer.personId} = (
         select created_by from lesson_job where mandator_id = lesson.mandator_id and id = lesson.job))`;
 
-const isChanged = sql`(lesson.status <> 'Geplant' or lesson.ursprung is not null)`;
+/** A lesson that is again as it was created keeps its Ursprung. */
+const isChanged = sql`(lesson.status <> 'Geplant' or lesson.ursprung is not null and (
+    lesson.resource_id, lesson.beginn, lesson.ende, lesson.fach, coalesce(to_jsonb(lesson.lehrpersonen), 'null')
+  ) is distinct from (
+    lesson.origin_resource_id, (lesson.ursprung ->> 'Beginn')::timestamptz, (lesson.ursprung ->> 'Ende')::timestamptz,
+    lesson.ursprung ->> 'Fach', lesson.ursprung -> 'Lehrpersonen'))`;
 
 /** The keys of the changed lessons that are in the window, or were before their change; found room by room. */
 const changesIn = (viewer: Viewer, from: Date, to: Date) => sql`

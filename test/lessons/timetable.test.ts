@@ -241,6 +241,31 @@ describe('GET …/lessons', () => {
     expect(paged.flatMap(idsOf)).toEqual(['away', 'sub', 'off']);
   });
 
+  test('Changed: a lesson that is again as it was created is not changed', async () => {
+    const planned = [
+      lesson('room', 'R001', '2032-04-01T08:00:00Z', '2032-04-01T09:00:00Z'),
+      lesson('teacher', 'R002', '2032-04-01T08:00:00Z', '2032-04-01T09:00:00Z', { Lehrpersonen: ['Gauß'], Fach: 'M' }),
+      lesson('time', 'R003', '2032-04-01T08:00:00Z', '2032-04-01T09:00:00Z'),
+    ];
+    await imported(admin, [{ JobID: 'back', LektionList: planned }]);
+    const changed = () =>
+      user.lessons('JobID=back&Changed=true&From=2032-04-01T00:00:00Z&To=2032-04-02T00:00:00Z').then(idsOf);
+    const update = async (LektionList: object[]) => {
+      const { ErrorMessages } = await admin.importJobs([{ JobID: 'back', LektionList }], 'update');
+      expect(ErrorMessages).toBeNull();
+    };
+    await update([
+      { LektionId: 'room', RessourceName: 'Aula Ü1' },
+      { LektionId: 'teacher', Lehrpersonen: ['Noether'], Status: 'Vertretung' },
+      { LektionId: 'time', Ende: '2032-04-01T09:30:00Z' },
+    ]);
+    expect(await changed()).toEqual(['room', 'teacher', 'time']);
+    await update([...planned.slice(0, 1), { ...planned[1], Status: 'Geplant' }]);
+    expect(await changed()).toEqual(['time']);
+    await update([{ ...planned[1], Lehrpersonen: null }, planned[2] as object]);
+    expect(await changed()).toEqual(['teacher']);
+  });
+
   describe('From and To', () => {
     beforeAll(async () => {
       await imported(user, [
