@@ -7,7 +7,7 @@ import { type FaultReport, UnreadableFile } from './faults.ts';
 import { openIcal } from './ical.ts';
 import { readRows } from './rows.ts';
 import type { TermDays } from './term.ts';
-import { BadText, decode, findEncoding, type ReadBytes } from './text.ts';
+import { BadText, decode, findEncoding, hasNoSubstitutions, type ReadBytes } from './text.ts';
 import { kindOf, openUntis, type UntisKind } from './untis.ts';
 import type { Format, TimetableRequest } from './wire.ts';
 
@@ -46,6 +46,8 @@ async function readAs(
   wanted: Format | undefined,
   { term, mapping, report, take }: Reading,
 ): Promise<FileRead> {
+  if ((wanted ?? 'Untis') === 'Untis' && (await hasNoSubstitutions(name, read)))
+    return { name, format: 'GPU014', encoding: 'utf-8', separator: null, lines: 0 };
   const encoding = await findEncoding(read);
   const text = decode(read, encoding);
   const head = (await text.next()).value ?? '';

@@ -40,6 +40,16 @@ async function firstBytes(read: ReadBytes): Promise<Uint8Array> {
   return Uint8Array.from(bytes);
 }
 
+/** The byte order mark of UTF-8, and ends of lines. */
+const blanks = new Set([0xef, 0xbb, 0xbf, 0x0a, 0x0d]);
+
+/** Whether a file is what Untis exports while there are no substitutions: a GPU014 without lines. */
+export async function hasNoSubstitutions(name: string, read: ReadBytes): Promise<boolean> {
+  if (!/GPU014/i.test(name)) return false;
+  for await (const chunk of read()) if (!chunk.every((byte) => blanks.has(byte))) return false;
+  return true;
+}
+
 /** Whether the bytes are UTF-8; undefined if only the last character is cut off. */
 async function isUtf8(read: ReadBytes): Promise<boolean | undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true });

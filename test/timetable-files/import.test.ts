@@ -74,6 +74,19 @@ describe('the published example', () => {
     expect(await school.jobs()).toEqual(before);
   });
 
+  test.each([
+    ['of no bytes', ''],
+    ['with a byte order mark and the end of a line', '\ufeff\r\n'],
+  ])('GPU014 without lines, %s: there are no substitutions any more', async (_, nothing) => {
+    const school = await enterSchool(service);
+    await school.imports(gpu001);
+    const before = await school.jobs();
+    await school.imports(withChanges);
+    const { accepted } = await school.imports({ ...gpu001, 'GPU014.TXT': nothing });
+    expect(accepted.Files).toContainEqual(expect.objectContaining({ Name: 'GPU014.TXT', Format: 'GPU014', Lines: 0 }));
+    expect(await school.jobs()).toEqual(before);
+  });
+
   test('a CSV by hand: its fault by line and column; without it, its lessons', async () => {
     const school = await enterSchool(service, ['Küche', 'Aula – Nord', 'R101']);
     const csv = fixture('excel-de.csv');

@@ -212,7 +212,7 @@ describeInBrowser('The screen of timetables', () => {
       '2,"1B","Abt","D","Nowhere",1,2,,',
       '3,"1B","Abt","Sp","",1,2,,',
     ];
-    await drop(['GPU001.TXT', `${rows.join('\r\n')}\r\n`]);
+    await drop(['GPU001.TXT', `${rows.join('\r\n')}\r\n`], ['GPU014.TXT', '']);
     await page.getByText('Read as Untis: 4 rows.').waitFor();
     await page.getByLabel('Name of the term').fill('31-1');
     await page.getByLabel('First day').fill('2031-02-03');

@@ -1,8 +1,8 @@
 /** Reads dropped files into rows: files of timetable programs, or the JSON of the API. Limits are checked before anything is sent. */
-import { BadText } from '../../../timetable-files/text.ts';
+import { BadText, hasNoSubstitutions } from '../../../timetable-files/text.ts';
 import { limits } from '../client.ts';
 import { openSlices } from '../parts/slices.ts';
-import { readText } from '../parts/text-file.ts';
+import { bytesOf, readText } from '../parts/text-file.ts';
 import { faultIn } from '../texts/timetable-files.ts';
 import { type Mapping, mappingOf } from './columns.ts';
 import { parseCsv, TooManyRows } from './csv-reader.ts';
@@ -109,6 +109,8 @@ function readCalendar(name: string, text: string): Read {
 }
 
 async function readOne({ name, content }: KeptFile): Promise<Read> {
+  if (await hasNoSubstitutions(name, bytesOf(content)))
+    return { format: 'Untis', sheet: { name, headers: [], rows: [], lines: [], separator: null, headLine: 0 } };
   const text = await readText(content).catch((error: unknown) => {
     throw error instanceof BadText ? new Unreadable('noText', faultIn(name, error)) : error;
   });
