@@ -270,6 +270,38 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
+  test('the warnings of a check lead to its story, with the lines of the file, local times and the booking in the way', async () => {
+    const there = { LektionId: '1', RessourceName: 'HS 102', Titel: 'In the way' };
+    await client.importJobs([
+      { JobID: 'there', LektionList: [{ ...there, Beginn: '2034-01-09T08:00:00Z', Ende: '2034-01-09T08:45:00Z' }] },
+    ]);
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
+    await open('?screen=timetables&file=new');
+    await signIn();
+    const rows = ['Datum;Von;Bis;Raum', '04.01.2021;8:00;8:45;HS 101', '09.01.2034;6:00;12:00;HS 102', ''];
+    await page
+      .getByLabel('Choose a file')
+      .setInputFiles({ name: 'wish.csv', mimeType: 'text/plain', buffer: Buffer.from(rows.join('\r\n')) });
+    await page.getByLabel('Source').fill('wish');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('One row has faults.').waitFor();
+    await page.getByRole('link', { name: 'One warning' }).click();
+    const finding = (code: string) => page.getByRole('row').filter({ has: page.getByRole('cell', { name: code }) });
+    await finding('PastLesson').getByRole('cell', { name: '2', exact: true }).waitFor();
+    const conflict = finding('ResourceConflict');
+    await conflict.getByRole('cell', { name: '3', exact: true }).waitFor();
+    // 8 o'clock in UTC, in the zone of the browser.
+    await conflict.getByText(/HS 102 is occupied .*09:00–09:45 by booking/).waitFor();
+    expect(await violations()).toEqual([]);
+    await conflict.getByRole('link', { name: 'Open the booking' }).click();
+    await page.getByRole('dialog').getByText('In the way').first().waitFor();
+    await page.goBack();
+    await page.goBack();
+    await page.getByText('One row has faults.').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('missing settings are listed above the form, which stays open until they are there; a room may be shared', async () => {
     const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
     await open('?screen=timetables&file=new');

@@ -2,6 +2,7 @@
 import type { Refusal } from '../client.ts';
 import { download, toCsv } from '../parts/csv.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { ScreenLink } from '../parts/link.ts';
 import { t as files } from '../texts/timetable-files.ts';
 import { messageOf, t } from '../texts/timetables.ts';
 import { type Batch, stateText } from './batch.ts';
@@ -68,6 +69,10 @@ function saveFaults(draft: Draft): void {
   );
 }
 
+/** How many warnings a batch has, as a link to its story, which lists them. */
+const warningsOf = ({ batchId = '', warnings }: NonNullable<Work['result']>) =>
+  h(ScreenLink, { screen: 'timetables', members: { batch: batchId }, children: files().someWarnings(warnings) });
+
 export const Result: Component<{
   draft: Draft;
   timeZone: string;
@@ -89,7 +94,7 @@ export const Result: Component<{
       : files().wrong(rows);
   return html`
     ${lacks.length > 0 && html`<div class="refused" role="status"><p>${files().missing}</p><ul>${lacks.map((text) => html`<li>${text}</li>`)}</ul></div>`}
-    ${(lacks.length === 0 || rows > 0) && html`<p role="status">${result.isRight && !isOfNow ? files().checkFirst : said} ${result.warnings > 0 && html`<small>${files().someWarnings(result.warnings)}</small>`}</p>`}
+    ${(lacks.length === 0 || rows > 0) && html`<p role="status">${result.isRight && !isOfNow ? files().checkFirst : said} ${result.warnings > 0 && warningsOf(result)}</p>`}
     ${result.others.length + result.omitted > 0 && html`<div class="refused"><p>${files().moreFaults(result.others.length + result.omitted)}</p><ul>${result.others.slice(0, mostOthers).map((text) => html`<li>${text}</li>`)}</ul></div>`}
     ${leftOut && leftOut.count > 0 && html`<details><summary>${files().leftOut(leftOut.count)}</summary><ul>${leftOut.notices.slice(0, mostOthers).map((text) => html`<li>${text}</li>`)}</ul></details>`}
     ${faults.length > 0 && html`<p><button type="button" onClick=${() => saveFaults(draft)}>${files().faultsAsCsv}</button></p>`}

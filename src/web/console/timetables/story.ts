@@ -1,6 +1,7 @@
 /** The story of one batch: its progress, who sent it, its result, and what was wrong. */
 import { useEffect, useState } from 'preact/hooks';
 import { act, ask, pages, type Refusal, Refused } from '../client.ts';
+import { ownZone, withLocalTimes } from '../clock.ts';
 import {
   BatchDetailsDocument,
   BatchErrorsDocument,
@@ -12,6 +13,7 @@ import { follow } from '../live.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { fact } from '../parts/fact.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
+import { ScreenLink } from '../parts/link.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
@@ -55,6 +57,20 @@ export function useBatch(id: string | undefined) {
   return { asked, batch: batch ?? undefined };
 }
 
+/** The line of a file, with the number of the file if it is not the first. */
+const placeOf = ({ line, pointer }: BatchError): string | number | null => {
+  const file = Number(/^\/files\/(\d+)/i.exec(pointer ?? '')?.[1] ?? 0);
+  return line === null || file === 0 ? line : t().lineOfFile(line, file + 1);
+};
+
+const textOf = (error: BatchError) => withLocalTimes(ownZone, messageOf(error));
+
+/** A link to the booking that is in the way of a lesson. */
+const linkToBooking = ({ code, message }: BatchError): Child => {
+  const [, id] = (code === 'ResourceConflict' && / by booking (\d+)/.exec(message)) || [];
+  return id && h(ScreenLink, { screen: 'rooms', members: { booking: `booking_${id}` }, children: t().openBooking });
+};
+
 /** The console's text for the code, or else the server's message, which says more. */
 const Errors: Component<{ id: string }> = ({ id }) => {
   const [found, setFound] = useState<readonly BatchError[]>([]);
@@ -84,6 +100,7 @@ const Errors: Component<{ id: string }> = ({ id }) => {
       id: ({ number }) => String(number),
       columns: [
         { key: 'severity', title: t().severity, value: ({ severity }) => t().severities[severity] },
+        ...(found.some(({ line }) => line !== null) ? [{ key: 'line', title: t().line, value: placeOf }] : []),
         {
           key: 'job',
           title: t().jobKey,
@@ -96,7 +113,12 @@ const Errors: Component<{ id: string }> = ({ id }) => {
         },
         { key: 'field', title: t().field, value: ({ field }) => (field ? (t().fields[field] ?? field) : '') },
         { key: 'code', title: t().code, value: ({ code }) => code },
-        { key: 'message', title: t().message, value: messageOf },
+        {
+          key: 'message',
+          title: t().message,
+          value: textOf,
+          show: (error) => html`${textOf(error)} ${linkToBooking(error)}`,
+        },
       ],
     })}
     ${isReading && html`<p aria-busy="true">${t().reading}</p>`}
