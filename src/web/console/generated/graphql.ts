@@ -1443,7 +1443,7 @@ export type RetirementPreviewQueryVariables = Exact<{
 }>;
 
 
-export type RetirementPreviewQuery = { retirementPreview: { __typename: 'RetirementPreview', version: number, bookings: number, series: number, blocks: number, lessons: number, mailItems: number, displays: number, hasMailCalendar: boolean, lastEnd: string | null } | null };
+export type RetirementPreviewQuery = { retirementPreview: { __typename: 'RetirementPreview', version: number, digest: string, bookings: number, series: number, blocks: number, lessons: number, mailItems: number, displays: number, hasMailCalendar: boolean, lastEnd: string | null } | null };
 
 export type CreateLocationMutationVariables = Exact<{
   input: CreateLocationInput;
@@ -1504,6 +1504,7 @@ export type ChangeResourceMutation = { changeResource:
 export type RetireResourceMutationVariables = Exact<{
   id: string | number;
   version: number;
+  digest: string;
   input: RetireResourceInput;
 }>;
 
@@ -4113,6 +4114,7 @@ export const RetirementPreviewDocument = new TypedDocumentString(`
     query RetirementPreview($id: ID!) {
   retirementPreview(resourceId: $id) {
     version
+    digest
     bookings
     series
     blocks
@@ -4347,8 +4349,8 @@ fragment Refused on Problem {
   }
 }`) as unknown as TypedDocumentString<ChangeResourceMutation, ChangeResourceMutationVariables>;
 export const RetireResourceDocument = new TypedDocumentString(`
-    mutation RetireResource($id: ID!, $version: Int!, $input: RetireResourceInput!) {
-  retireResource(id: $id, version: $version, input: $input) {
+    mutation RetireResource($id: ID!, $version: Int!, $digest: String!, $input: RetireResourceInput!) {
+  retireResource(id: $id, version: $version, digest: $digest, input: $input) {
     __typename
     ... on Retired {
       cancelled

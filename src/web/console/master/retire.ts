@@ -44,12 +44,13 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZ
     if (refused) toastRefusal(refused);
     onDone();
   }
-  async function retire(version: number): Promise<void> {
+  async function retire(version: number, digest: string): Promise<void> {
     const isMove = futureBookings === 'Move';
     setBusy(true);
     const { done, refused } = await act(RetireResourceDocument, {
       id,
       version,
+      digest,
       input: { futureBookings, ...(isMove && { resourceId: target, conflictHandling: skips ? 'Skip' : 'Fail' }) },
     });
     setBusy(false);
@@ -69,7 +70,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZ
     const there = counted.filter((what) => preview[what] > 0);
     const hasBookings = preview.bookings + preview.blocks > 0;
     return html`
-      <form onSubmit=${submit(() => isBusy || retire(preview.version))}>
+      <form onSubmit=${submit(() => isBusy || retire(preview.version, preview.digest))}>
         <h3>${t().ahead}</h3>
         ${
           there.length === 0

@@ -1,0 +1,68 @@
+/** What people meet at the console every day: an empty school, dates typed by hand, the wrong clock of a machine, paper. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { addDays } from '../../../src/time/days.ts';
+import { type Service, startService } from '../../_util/service.ts';
+import { launchBrowser } from '../_util/browser.ts';
+import { openConsole } from '../_util/consoles.ts';
+import { describeInBrowser } from '../_util/in-browser.ts';
+
+const tenth = `${new Date().getUTCFullYear() + 1}-02-10`;
+/** A Wednesday. */
+const day = addDays(tenth, (10 - new Date(tenth).getUTCDay()) % 7);
+
+describeInBrowser('Every day at the console', () => {
+  let service: Service;
+  let browser: Browser;
+  let book: (room: string, start: string, more?: object) => Promise<void>;
+
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startService({}, ['R101', 'R102']), launchBrowser()]);
+    const { tenant, url } = service;
+    const { mandatorId: mandator_id, locationId: location_id } = tenant;
+    await service.context.db
+      .insertInto('opening_rule')
+      .values({ mandator_id, location_id, weekdays: [1, 2, 3, 4, 5], opens: '07:00', closes: '20:00' })
+      .execute();
+    const token = await service.signIn(tenant, 'Admin');
+    book = async (room, start, more) => {
+      const answer = await fetch(`${url}/${tenant.code}/api/v1.0/bookings`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          ResourceId: tenant.resources.find(({ name }) => name === room)?.id,
+          Start: start,
+          End: new Date(Date.parse(start) + 3_600_000).toISOString(),
+          ...more,
+        }),
+      });
+      expect(answer.status).toBe(201);
+    };
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  test('a room is not retired with a booking that was made after the preview, until the preview shows it', async () => {
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    await open('?screen=master');
+    await signIn();
+    await button('R102').click();
+    await button('Retire …').click();
+    await page.getByText('Nothing is booked in this room.').waitFor();
+    await book('R102', `${day}T08:00:00Z`, { Subject: 'Late' });
+    await button('Retire').click();
+    await page.getByText(/^Somebody has changed this in the meantime/).waitFor();
+    await page.getByText('1 booking', { exact: true }).waitFor();
+    await page.getByLabel('What shall happen to the bookings?').selectOption('Cancel');
+    await button('Retire').click();
+    await page.getByText('R102 is retired. 1 cancelled.').first().waitFor();
+    await button('R102').click();
+    await button('Take back into use').click();
+    await page.getByRole('row', { name: 'R102 Campus Room in use' }).waitFor();
+    expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+    await close();
+  });
+});
