@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { addDays } from '../../../src/time/days.ts';
+import { makeTenant } from '../../_util/factories.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
@@ -42,6 +43,18 @@ describeInBrowser('Every day at the console', () => {
   afterAll(async () => {
     await browser?.close();
     await service?.stop();
+  });
+
+  test('a school without a room in use is told so', async () => {
+    const { db } = service.context;
+    const tenant = await makeTenant(db, { code: 'empty', rooms: ['Attic'] });
+    await db.updateTable('resource').set({ active: false }).where('mandator_id', '=', tenant.mandatorId).execute();
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, { ...service, tenant });
+    await open();
+    await signIn();
+    await page.getByText('There is no room yet. Administrators create rooms.').waitFor();
+    expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+    await close();
   });
 
   test('a room is not retired with a booking that was made after the preview, until the preview shows it', async () => {

@@ -55,7 +55,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     if (isOpen && !opened) go({ dialog: undefined }, 'replace');
     wasOpen.current = isOpen;
   }, [isOpen]);
-  const zones = [...new Set(rooms.map(({ timeZone }) => timeZone))].join(' ');
+  const zones = [...new Set(rooms.map(({ timeZone }) => timeZone))].join(' ') || ownZone;
   const store = useMemo(() => openStore(day, days, zones.split(' ')), [day, days, zones]);
   useEffect(() => () => store.close(), [store]);
   const requests = useRequests();
