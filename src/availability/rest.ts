@@ -12,7 +12,7 @@ export const routes = [
     path: '/v1.0/availability',
     isLarge: ({ From, To, ResourceIds }) => isLargeFor(roomDaysOf({ from: From, to: To, resourceIds: ResourceIds })),
     summary: 'Read when resources can be booked',
-    description: `The active resources by id, each with its free and booked times between \`From\` and \`To\`, all on one page. Separate several \`ResourceIds\` by commas, or repeat the parameter; repeat \`Equipment\`. At most ${mostResources} resources and ${mostDays} days, otherwise 400.`,
+    description: `The active resources by id, each with its free and booked times between \`From\` and \`To\`, all on one page. Separate several \`ResourceIds\` by commas, or repeat the parameter; repeat \`Equipment\`. At most ${mostResources} resources and ${mostDays} days of the years 1900 to 2999, otherwise 400.`,
     query: wire.availabilityQuery,
     answers: {
       200: pageAnswer(
