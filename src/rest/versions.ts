@@ -1,6 +1,6 @@
 /** Records whose version is their ETag (contract 5.2). A change names the version that it applies to. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { PreconditionRequired } from '../errors.ts';
+import { Malformed, PreconditionRequired, parameterFault } from '../errors.ts';
 import { mostId } from '../storable.ts';
 
 /** Problems of changes that must name a version. */
@@ -12,9 +12,12 @@ export const versionProblems = {
 /** An ETag of ours: some have a suffix after the version. */
 type Tag = { version: number; suffix: string | undefined };
 
+const tagsInQuotes = /^(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*$/;
+
 /**
- * The tags in `If-Match`; undefined for `*`, which is any. Tags that are not ours are left out, and match no record.
- * @throws PreconditionRequired without the header
+ * The tags in `If-Match`; undefined for `*`, which is any. Tags that are not ours are left out, and match no record. Proxies that
+ * compress answers weaken our tags, which name a version all the same.
+ * @throws PreconditionRequired without the header; Malformed for what is no ETag
  */
 export function readTags({ 'if-match': header }: IncomingHttpHeaders): Tag[] | undefined {
   if (!header?.trim())
@@ -22,8 +25,12 @@ export function readTags({ 'if-match': header }: IncomingHttpHeaders): Tag[] | u
       'Send If-Match with the ETag of the record as you have read it, so that no change by others is lost.',
     );
   if (header.trim() === '*') return undefined;
+  if (!tagsInQuotes.test(header.trim()))
+    throw Malformed.of(
+      parameterFault('If-Match', 'InvalidValue', 'must be the ETag of the record with its quotes, such as "1", or *'),
+    );
   return header.split(',').flatMap((tag) => {
-    const [, version, suffix] = /^"(\d{1,10})(?:-([\w-]+))?"$/.exec(tag.trim()) ?? [];
+    const [, version, suffix] = /^(?:W\/)?"(\d{1,10})(?:-([\w-]+))?"$/.exec(tag.trim()) ?? [];
     return version === undefined || Number(version) > mostId ? [] : [{ version: Number(version), suffix }];
   });
 }
