@@ -86,7 +86,7 @@ export async function restoreBackup(
 ): Promise<Backup & { rows: number }> {
   const backup = await inspectBackup(file);
   const last = insistOnKnown(file, backup);
-  const { name, options, owner, hasTenants } = await look(url);
+  const { name, options, owner, has } = await look(url);
   const admin = await connect(atDatabase(url, 'postgres'));
   const ours = pg.escapeIdentifier(name);
   const fresh = `roomgate_restore_${randomUUID().slice(0, 8)}`;
@@ -94,8 +94,8 @@ export async function restoreBackup(
   let db: Database | undefined;
   try {
     await sweep(admin);
-    if (!force && hasTenants)
-      throw new Conflict(`The database ${name} has tenants; --force discards them. Nothing was changed.`);
+    if (!force && has)
+      throw new Conflict(`The database ${name} has ${has}; --force discards them. Nothing was changed.`);
     await insistOnUnused(admin, name);
     await admin.query(`create database ${fresh} owner ${pg.escapeIdentifier(owner)} ${options}`);
     // What is created belongs to the owner.
@@ -140,11 +140,19 @@ async function sweep(admin: pg.Client): Promise<void> {
 
 type FormerDatabase = { name: string; options: string; owner: string };
 
+/** A table that is not roomgate's. */
+const anotherTable = `
+  select class.oid::regclass::text as name from pg_class class join pg_namespace space on space.oid = relnamespace
+  where relkind in ('r', 'p', 'm', 'f') and nspname !~ '^pg_' and nspname not in ('information_schema', 'graphile_worker')
+    and relnamespace is distinct from (select relnamespace from pg_class where oid = to_regclass('mandator'))
+    and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = class.oid and deptype = 'e')
+  order by 1 limit 1`;
+
 /**
- * @returns among others `options`, those of `create database` for another one like it. A superuser restores for the `owner`; where
- *   that is a superuser too, the role that restores may be the service's.
+ * @returns among others `options`, those of `create database` for another one like it, and what it `has` that would be lost. A
+ * superuser restores for the `owner`; where that is a superuser too, the role that restores may be the service's.
  */
-async function look(url: string): Promise<FormerDatabase & { hasTenants: boolean }> {
+async function look(url: string): Promise<FormerDatabase & { has: string | undefined }> {
   const client = await connect(url);
   try {
     const { rows } = await client.query<FormerDatabase & { made: boolean }>(
@@ -153,7 +161,10 @@ async function look(url: string): Promise<FormerDatabase & { hasTenants: boolean
       from pg_database join pg_roles on pg_roles.oid = datdba where datname = current_database()`,
     );
     const { made, ...place } = rows[0]!;
-    return { ...place, hasTenants: made && (await client.query('select from mandator limit 1')).rowCount === 1 };
+    const hasTenants = made && (await client.query('select from mandator limit 1')).rowCount === 1;
+    const another = (await client.query<{ name: string }>(anotherTable)).rows[0];
+    const has = [...(hasTenants ? ['tenants'] : []), ...(another ? [`tables of others (${another.name})`] : [])];
+    return { ...place, has: has.join(' and ') || undefined };
   } finally {
     await client.end();
   }

@@ -1,4 +1,4 @@
-/** Of a database that belongs to the role of the service: a superuser restores it, and the service continues. */
+/** Into a database that belongs to the role of the service, or that others use. */
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -41,10 +41,10 @@ async function create(options: string): Promise<string> {
   return atDatabase(server.url, name);
 }
 
-const restore = (url: string) =>
+const restore = (url: string, force = false) =>
   restoreBackup(url, {
     file,
-    force: false,
+    force,
     log,
     prepareQueue: migrateQueue,
     finish: async (db) => void (await migrate(db, log)),
@@ -73,4 +73,15 @@ test('where the owner is a superuser, it belongs to the role that restores', asy
   const url = await create('owner other');
   await restore(url);
   expect(await ask(url, owners)).toEqual([{ owner: new URL(url).username }]);
+});
+
+test('a database with tables of others is replaced only by force', async () => {
+  const url = await create('');
+  await ask(url, 'create schema wiki', 'create table wiki.page as select 1 as id');
+  await expect(restore(url)).rejects.toThrow(
+    'has tables of others (wiki.page); --force discards them. Nothing was changed.',
+  );
+  expect(await ask(url, 'select id from wiki.page')).toEqual([{ id: 1 }]);
+  await restore(url, true);
+  expect(await ask(url, 'select code from mandator')).toEqual([{ code: 'muni' }]);
 });
