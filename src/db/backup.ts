@@ -34,7 +34,9 @@ export async function connect(url: string): Promise<pg.Client> {
   client.on('error', () => {});
   await client.connect();
   // The reader of a pipe, or a disk, may be slow.
-  await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
+  await client.query(`select set_config(name, '0', false)
+    from unnest(array['statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout']) as name
+    where current_setting(name, true) is not null`);
   return client;
 }
 

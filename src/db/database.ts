@@ -96,6 +96,14 @@ const leaseSettings = {
   client_connection_check_interval: 2_000,
 };
 
+/** What the role or the database may have been given, and statements or long work would fail by. */
+const workSettings = {
+  // Those that wait for a lock go on with what its holder has written.
+  default_transaction_isolation: 'read committed',
+  // An import, a backup or a migration takes as long as it takes. Unknown to PostgreSQL 16.
+  transaction_timeout: 0,
+} as const;
+
 /**
  * Milliseconds to wait for a free connection, or for a new one to be set up; as long as a statement waits for a lock. It bounds the
  * wait on a dead network. It is far longer than a process on a busy machine may take to read an answer, for example while its first
@@ -120,12 +128,13 @@ export async function setUpSession(
   client: pg.ClientBase,
   settings: Record<string, number | string> = {},
 ): Promise<Backend> {
-  const entries = Object.entries({ ...leaseSettings, ...settings });
+  const entries = Object.entries({ ...workSettings, ...leaseSettings, ...settings });
   const { rows } = await client.query<Backend & { version: number }>({
     text: `
       with version as (select current_setting('server_version_num')::int / 10000 as version),
         setting as (select set_config(name, value, false)
-          from unnest($1::text[], $2::text[]) as setting (name, value), version where version >= $3)
+          from unnest($1::text[], $2::text[]) as setting (name, value), version
+          where version >= $3 and current_setting(name, true) is not null)
       select pid, backend_start::text as started, version
       from version, pg_stat_get_activity(pg_backend_pid()), (select count(*) from setting) as done`,
     values: [entries.map(([name]) => name), entries.map(([, value]) => String(value)), leastPostgres],
@@ -164,11 +173,12 @@ class PooledDriver extends PostgresDriver {
 
   override async beginTransaction(
     connection: DatabaseConnection,
-    { isolationLevel, accessMode }: TransactionSettings,
+    { isolationLevel = workSettings.default_transaction_isolation, accessMode }: TransactionSettings,
   ): Promise<void> {
-    const isolation = isolationLevel ? ` isolation level ${isolationLevel}` : '';
     const access = accessMode ? ` ${accessMode}` : '';
-    await connection.executeQuery(CompiledQuery.raw(`begin${isolation}${access}${this.#timeouts}`));
+    await connection.executeQuery(
+      CompiledQuery.raw(`begin isolation level ${isolationLevel}${access}${this.#timeouts}`),
+    );
   }
 }
 

@@ -21,6 +21,12 @@ const noPassword = () =>
     code: '28P01',
   });
 
+/**
+ * How values are written and read, whatever the role or the database has been given. PgBouncer passes on these parameters, unlike
+ * most others.
+ */
+const startupParameters = { DateStyle: 'ISO', TimeZone: 'UTC', standard_conforming_strings: 'on' };
+
 /** A client at the host that takes writes. */
 export class PrimaryClient extends pg.Client {
   readonly #url: string;
@@ -52,6 +58,12 @@ export class PrimaryClient extends pg.Client {
     // Called back at once, as the driver does: a pool listens for errors only then, and one may follow in the same packet.
     super.connect((error?: Error) => (callback as (error?: Error) => void)(this.#faultOf(error)));
     return undefined;
+  }
+
+  /** The driver calls it for the first message. */
+  protected getStartupConf(): object {
+    const { getStartupConf } = pg.Client.prototype as unknown as { getStartupConf(this: pg.Client): object };
+    return { ...getStartupConf.call(this), ...startupParameters };
   }
 
   /** What is wrong with a connection that has been tried; the next one then goes to the next host. */

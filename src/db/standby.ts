@@ -3,11 +3,12 @@
  * both, with the reads under way; the standby is opened again after a growing pause.
  */
 import type { Socket } from 'node:net';
-import pg from 'pg';
+import type pg from 'pg';
 import { backOff, keepDoing, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import { connections } from './connections.ts';
 import { connecting, type Database, openDatabase, poolOf, setUpSession } from './database.ts';
+import { PrimaryClient } from './hosts.ts';
 
 /** A place in the WAL. Positions of different timelines cannot be compared: a promotion begins another one. */
 export type WalPlace = { timeline: string; position: number };
@@ -82,7 +83,7 @@ export function checkFit(standing: ServerState, primary: Pick<ServerState, 'syst
 }
 
 export function openLook(url: string): pg.Client {
-  const client = new pg.Client({
+  const client = new PrimaryClient({
     ...connecting(url),
     application_name: 'roomgate standby',
     query_timeout: answerTimeout,
