@@ -2,14 +2,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
-import {
-  type CalendarChanges,
-  type Connector,
-  type RemoteItem,
-  ServerFault,
-} from '../../src/mail-servers/connector.ts';
+import type { CalendarChanges, Connector, RemoteItem } from '../../src/mail-servers/connector.ts';
 import { mergePages } from '../../src/mail-servers/pages.ts';
 import { openConnectors } from '../../src/mail-servers/service.ts';
+import { faultOf } from '../mail/_util/fault-of.ts';
 import { readAll, readInSteps } from '../mail/_util/in-steps.ts';
 import { exchangeReply, startListener } from '../mail/_util/listener.ts';
 import { type MailServer, startMailServer } from '../mail/_util/mail-server.ts';
@@ -110,12 +106,6 @@ async function expectTruth(items: RemoteItem[]): Promise<void> {
   const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
   expect(told.toSorted(byId)).toEqual(wanted.toSorted(byId));
 }
-
-const faultOf = async (attempt: Promise<unknown>): Promise<ServerFault> => {
-  const error = await attempt.catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(ServerFault);
-  return error as ServerFault;
-};
 
 /** The same for the same seed. */
 function openDice(seed: number) {

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Event } from '@microsoft/microsoft-graph-types';
 import type { MailServerSettings } from '../../src/config.ts';
 import { openLog } from '../../src/log.ts';
-import { type CalendarChanges, type Connector, ServerFault } from '../../src/mail-servers/connector.ts';
+import type { CalendarChanges, Connector } from '../../src/mail-servers/connector.ts';
 import { openConnectors } from '../../src/mail-servers/service.ts';
 import { type Asked, endless, type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
+import { faultOf } from '../mail/_util/fault-of.ts';
 import { holdDeadlines, readAll, readInSteps } from '../mail/_util/in-steps.ts';
 
 const room = { mailbox: 'room-1@example.org', address: null };
@@ -102,14 +103,6 @@ const serveDelta = (...value: unknown[]) => serve({ delta: () => last(value) });
 
 const read = (cursor: string | null = null, signal = AbortSignal.timeout(20_000)): Promise<CalendarChanges> =>
   readAll(connector, room, cursor, window, signal);
-const faultOf = async (attempt: Promise<unknown>): Promise<ServerFault> => {
-  const error = await attempt.then(
-    () => new Error('it went well'),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof ServerFault) return error;
-  throw error;
-};
 const onlyItem = async (event: Entry) => {
   serveDelta(event);
   return (await read()).groups[0]!.items[0]!;

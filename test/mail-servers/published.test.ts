@@ -7,6 +7,7 @@ import { type CalendarChanges, ServerFault } from '../../src/mail-servers/connec
 import { openPublished } from '../../src/mail-servers/published.ts';
 import { type Nameserver, startNameserver } from '../_util/nameserver.ts';
 import { type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
+import { faultOf } from '../mail/_util/fault-of.ts';
 import { readAll } from '../mail/_util/in-steps.ts';
 
 const window = { start: new Date('2026-11-20T00:00Z'), end: new Date('2027-11-20T00:00Z') };
@@ -48,11 +49,6 @@ const feed = (...lines: (string | string[])[]) =>
 const one = feed(at('one', '20261201T090000Z'));
 const told = ({ groups }: CalendarChanges) =>
   groups.flatMap(({ id, items, unreadable }) => unreadable ?? items.map(({ start }) => `${id} ${start.toISOString()}`));
-const faultOf = async (attempt: Promise<unknown>): Promise<ServerFault> => {
-  const error = await attempt.catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(ServerFault);
-  return error as ServerFault;
-};
 
 describe('what is published is read', () => {
   test('appointments, series with exceptions, zones of its own, whole days, without an UID, and in part', async () => {

@@ -3,12 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import { examineMail } from '../../src/mail/health.ts';
 import { type CalDavServer, startCalDavServer } from './_util/caldav-server.ts';
+import { at } from './_util/room-desk.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
-const [hour, day] = [3_600_000, 86_400_000];
-/** Midnight UTC of the day after tomorrow. */
-const midnight = Math.ceil(Date.now() / day) * day + day;
-const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour);
 const stamp = (instant: Date) => `${instant.toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 const date = (days: number) => stamp(at(days, 0)).slice(0, 8);
 const rooms = Array.from({ length: 20 }, (_, index) => `C${String(index).padStart(2, '0')}`);

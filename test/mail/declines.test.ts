@@ -5,11 +5,10 @@ import { bookConflicts } from '../../src/mail/conflicts.ts';
 import { examineMail } from '../../src/mail/health.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { type Relay, startRelay } from './_util/relay.ts';
+import { midnight } from './_util/room-desk.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
 const [hour, day] = [3_600_000, 86_400_000];
-/** Midnight UTC of the day after tomorrow. */
-const midnight = Math.ceil(Date.now() / day) * day + day;
 const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour).toISOString();
 const span = (days: number) => ({ start: at(days, 9), end: at(days, 10) });
 const roomsOf = (kind: string) => Array.from({ length: 24 }, (_, index) => `${kind}${String(index).padStart(2, '0')}`);

@@ -7,12 +7,11 @@ import { mayConcernOneItem } from '../../src/mail-servers/failed-writes.ts';
 import { AccountRefused, ServerFailed, TimedOut } from '../../src/mail-servers/faults.ts';
 import { eventIdOf } from '../../src/mail-servers/google-writes.ts';
 import { type Fate, startGoBetween } from './_util/go-between.ts';
+import { midnight } from './_util/room-desk.ts';
 import { startCalDavThere, startExchangeThere, startGoogleThere, startGraphThere, type There } from './_util/there.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
-/** Midnight UTC of the day after tomorrow. */
-const midnight = Math.ceil(Date.now() / day) * day + day;
 const rooms = Array.from({ length: 12 }, (_, index) => `F${index}`);
 const names = rooms.map((name) => name.toLowerCase());
 

@@ -3,11 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { sql } from 'kysely';
 import { openGoogleClient } from './_util/google-client.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
+import { midnight } from './_util/room-desk.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
-const day = 86_400_000;
-/** Midnight UTC of the day after tomorrow. */
-const midnight = Math.ceil(Date.now() / day) * day + day;
 const at = (hours: number) => new Date(midnight + hours * 3_600_000).toISOString();
 const date = (days: number) => at(24 * days).slice(0, 10);
 

@@ -7,12 +7,13 @@ import type { calendar_v3 } from '@googleapis/calendar';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
-import { ServerFault, type Write } from '../../src/mail-servers/connector.ts';
+import type { Write } from '../../src/mail-servers/connector.ts';
 import { openGoogle } from '../../src/mail-servers/google.ts';
 import { eventIdOf } from '../../src/mail-servers/google-writes.ts';
 import { provisionTask } from '../../src/mail-subscriptions/provisioning.ts';
 import { secretsOf } from '../_util/notifications.ts';
 import { until } from '../_util/process.ts';
+import { faultOf } from './_util/fault-of.ts';
 import { startGoBetween } from './_util/go-between.ts';
 import { openGoogleClient } from './_util/google-client.ts';
 import { readAll, readInSteps } from './_util/in-steps.ts';
@@ -59,12 +60,6 @@ beforeEach(async () => {
   await server.addRoom(room.mailbox, { allowConflicts: true });
 });
 afterEach(() => server.clearFaults());
-
-const faultOf = async (attempt: Promise<unknown>): Promise<ServerFault> => {
-  const error = await attempt.catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(ServerFault);
-  return error as ServerFault;
-};
 
 /** `uid start subject` of everything in the calendar, by the server's own ledger. */
 const truth = async () =>

@@ -5,17 +5,16 @@ import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
 import { mailFigures } from '../../src/mail/figures.ts';
 import { examineMail } from '../../src/mail/health.ts';
-import { ServerFault, type Write, type WriteOutcome } from '../../src/mail-servers/connector.ts';
+import type { Write, WriteOutcome } from '../../src/mail-servers/connector.ts';
 import { openGraph } from '../../src/mail-servers/graph.ts';
+import { faultOf } from './_util/fault-of.ts';
 import { readAll } from './_util/in-steps.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { type Relay, startRelay } from './_util/relay.ts';
+import { at, openRoomDesk } from './_util/room-desk.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
-const [hour, day] = [3_600_000, 86_400_000];
-/** Midnight UTC of the day after tomorrow. */
-const midnight = Math.ceil(Date.now() / day) * day + day;
-const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour);
+const hour = 3_600_000;
 const span = (days: number, hours: number, length = 1) => ({
   start: at(days, hours).toISOString(),
   end: at(days, hours + length).toISOString(),
@@ -58,6 +57,8 @@ const settings = (url: string) => ({
   ClientSecret: server.clientSecret,
 });
 
+const { set, book, change, cancel, booking, bookings, counts, states, read } = openRoomDesk(() => ({ desk, room }));
+
 beforeAll(async () => {
   server = await startMailServer();
   relay = await startRelay(server.url);
@@ -90,24 +91,6 @@ afterEach(async () => {
   await server.options({ heedsIfMatch: true, tellsTransactions: true, batchAtOnce: 4, latencyMs: 0 });
 });
 
-const set = async (resource: object) =>
-  expect((await desk.admin.patch(`/resources/${room.id}`, resource)).status).toBe(200);
-async function book(days: number, more: object = {}): Promise<number> {
-  const times = { Start: at(days, 9).toISOString(), End: at(days, 10).toISOString() };
-  const made = await desk.user.post('/bookings', { ResourceId: room.id, Subject: `Choir ${days}`, ...times, ...more });
-  expect(made.status).toBe(201);
-  return made.body['Id'] as number;
-}
-const change = async (id: number, changes: object) =>
-  expect((await desk.user.patch(`/bookings/${id}`, changes)).status).toBe(200);
-const cancel = async (id: number) => expect((await desk.user.send('DELETE', `/bookings/${id}`)).status).toBe(200);
-const booking = async (id: number) => (await desk.admin.get(`/bookings/${id}`)).body;
-const bookings = async () => {
-  const { rows } = await sql<{ kind: string; status: string }>`
-    select kind, status from booking where resource_id = ${room.id} order by id`.execute(desk.db);
-  return rows;
-};
-
 const truth = () => server.truth(room.mailbox);
 const only = async () => (await truth())[0]!;
 /** `start subject` of everything in the calendar. */
@@ -118,22 +101,6 @@ const there = async () =>
   });
 const line = (days: number, hours: number, subject: string, length = 1) =>
   `${at(days, hours).toISOString().slice(5, 13)}+${length} ${subject}`;
-const counts = async () => {
-  const { rows } = await sql<{ written: number; putBacks: number; takenOver: number }>`
-    select items_written::int as written, put_backs::int as "putBacks", taken_over::int as "takenOver"
-    from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
-  return rows[0]!;
-};
-const states = async () => {
-  const { rows } = await sql<{ state: string }>`
-    select state from mail_writing where calendar_id = ${room.calendarId} order by booking_id`.execute(desk.db);
-  return rows.map(({ state }) => state);
-};
-/** Marks the calendar as changed; it is read, and written where needed. */
-async function read(): Promise<void> {
-  await desk.tell([room.calendarId]);
-  await desk.settle();
-}
 
 type Step = { id: string; method: string; url: string; headers?: Record<string, string>; body?: Event };
 const batches = () =>
@@ -459,11 +426,6 @@ describe('what is sent', () => {
   const place = () => ({ mailbox: room.mailbox, address: null });
   const write = (...writes: Write[]) => open().writes!.write(place(), writes, soon());
   const find = (...origins: string[]) => open().writes!.find(place(), origins, soon());
-  const faultOf = async (attempt: Promise<unknown>): Promise<ServerFault> => {
-    const error = await attempt.catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(ServerFault);
-    return error as ServerFault;
-  };
   async function create() {
     const [outcome] = await write({ do: 'Create', item: item() });
     if (outcome?.is !== 'Done' || !outcome.at) throw new Error(`not created: ${JSON.stringify(outcome)}`);

@@ -1,11 +1,11 @@
 /** A calendar is found at another address: what was written into the former one is written again, and nothing is cancelled. */
 import { afterEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { midnight } from './_util/room-desk.ts';
 import { startCalDavThere } from './_util/there.ts';
 import { openWritingDesk } from './_util/writing-desk.ts';
 
 const [hour, day] = [3_600_000, 86_400_000];
-const midnight = Math.ceil(Date.now() / day) * day + day;
 const leaving: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const leave of leaving.splice(0).reverse()) await leave();

@@ -3,12 +3,10 @@ import { sql } from 'kysely';
 import { mailFigures } from '../../src/mail/figures.ts';
 import { examineMail } from '../../src/mail/health.ts';
 import { type CalDavServer, startCalDavServer } from './_util/caldav-server.ts';
+import { at, openRoomDesk } from './_util/room-desk.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
-const [hour, day] = [3_600_000, 86_400_000];
-/** Midnight UTC of the day after tomorrow. */
-const midnight = Math.ceil(Date.now() / day) * day + day;
-const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour);
+const hour = 3_600_000;
 
 let server: CalDavServer;
 let desk: WritingDesk;
@@ -16,6 +14,8 @@ let used = 0;
 /** A room of its own for each test. */
 let room: { id: number; user: string; mandatorId: number; calendarId: number };
 const rooms = Array.from({ length: 30 }, (_, index) => `R${String(index).padStart(2, '0')}`);
+
+const { set, book, change, cancel, booking, bookings, counts, states, read } = openRoomDesk(() => ({ desk, room }));
 
 beforeAll(async () => {
   server = await startCalDavServer();
@@ -66,25 +66,6 @@ test('calendars of a read-only server: doctor reports it, once an hour and until
   await published.close();
 });
 
-const set = async (resource: object) =>
-  expect((await desk.admin.patch(`/resources/${room.id}`, resource)).status).toBe(200);
-
-async function book(days: number, more: object = {}): Promise<number> {
-  const times = { Start: at(days, 9).toISOString(), End: at(days, 10).toISOString() };
-  const made = await desk.user.post('/bookings', { ResourceId: room.id, Subject: `Choir ${days}`, ...times, ...more });
-  expect(made.status).toBe(201);
-  return made.body['Id'] as number;
-}
-const change = async (id: number, changes: object) =>
-  expect((await desk.user.patch(`/bookings/${id}`, changes)).status).toBe(200);
-const cancel = async (id: number) => expect((await desk.user.send('DELETE', `/bookings/${id}`)).status).toBe(200);
-const booking = async (id: number) => (await desk.admin.get(`/bookings/${id}`)).body;
-const bookings = async () => {
-  const { rows } = await sql<{ kind: string; status: string }>`
-    select kind, status from booking where resource_id = ${room.id}`.execute(desk.db);
-  return rows;
-};
-
 /** `start summary` of everything in the calendar. */
 const there = () =>
   server.list(room.user).map(({ start, end, summary, isPrivate }) => {
@@ -94,22 +75,6 @@ const there = () =>
 const line = (days: number, hours: number, summary: string, length = 1) =>
   `${at(days, hours).toISOString().slice(5, 13)}+${length} ${summary}`;
 const only = () => server.list(room.user)[0]!;
-const counts = async () => {
-  const { rows } = await sql<{ written: number; putBacks: number; takenOver: number }>`
-    select items_written::int as written, put_backs::int as "putBacks", taken_over::int as "takenOver"
-    from mail_calendar where id = ${room.calendarId}`.execute(desk.db);
-  return rows[0]!;
-};
-const states = async () => {
-  const { rows } = await sql<{ state: string }>`
-    select state from mail_writing where calendar_id = ${room.calendarId} order by booking_id`.execute(desk.db);
-  return rows.map(({ state }) => state);
-};
-/** Marks the calendar as changed; it is read, and written where needed. */
-async function read(): Promise<void> {
-  await desk.tell([room.calendarId]);
-  await desk.settle();
-}
 
 describe('what is booked', () => {
   test('is written once, follows each change, and is deleted with its booking; nothing of it is an echo', async () => {
