@@ -23,3 +23,14 @@ export async function fetchWhole(
   );
   return new Response(whole.length > 0 ? new Uint8Array(whole) : null, { status: answer.statusCode!, headers: told });
 }
+
+/** All of an answer; of a stream, which may never end, its first event. */
+export async function readStart(answer: Response): Promise<string> {
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return await answer.text();
+  let text = '';
+  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (/^data: .+\n\n/m.test(text)) break;
+  }
+  return text;
+}

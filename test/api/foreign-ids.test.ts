@@ -25,7 +25,7 @@ import { sql } from 'kysely';
 import { createPin } from '../../src/identity/service.ts';
 import { documentFile } from '../_util/contract.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { fetchWhole } from '../_util/fetch-whole.ts';
+import { fetchWhole, readStart } from '../_util/fetch-whole.ts';
 import { project } from '../_util/generate.ts';
 import { lessonClient } from '../_util/lessons.ts';
 import { masterData } from '../_util/master-data.ts';
@@ -360,17 +360,6 @@ function selectionOf({ type }: GraphQLField<unknown, unknown>): string {
   if (isOfProblems) return '{ __typename ... on Problem { code message } }';
   if ('getTypes' in named) return '{ __typename }';
   return 'nodes' in named.getFields() ? '{ nodes { __typename } }' : '{ __typename }';
-}
-
-/** All of an answer; of a stream, which may never end, its first event. */
-async function readStart(answer: Response): Promise<string> {
-  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return await answer.text();
-  let text = '';
-  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    if (/^data: .+\n\n/m.test(text)) break;
-  }
-  return text;
 }
 
 function graphqlPlaces(): Place[] {

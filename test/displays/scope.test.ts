@@ -24,6 +24,7 @@ import { sql } from 'kysely';
 import { documentFile } from '../_util/contract.ts';
 import { type Device, pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { readStart } from '../_util/fetch-whole.ts';
 import { project } from '../_util/generate.ts';
 import { lessonClient } from '../_util/lessons.ts';
 import { masterData } from '../_util/master-data.ts';
@@ -275,16 +276,6 @@ describe('over GraphQL a display', () => {
       .filter((field) => depth > 0 || !isCompositeType(getNamedType(field.type)))
       .map((field) => `${field.name} ${selectionOf(field, depth - 1)}`);
     return `{ __typename ${fields.join(' ')} }`;
-  }
-
-  async function readStart(answer: Response): Promise<string> {
-    if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return await answer.text();
-    let text = '';
-    for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
-      text += chunk;
-      if (/^data: .+\n\n/m.test(text)) break;
-    }
-    return text;
   }
 
   const places = (
