@@ -115,7 +115,10 @@ describeInBrowser('Booking in the console', () => {
     await openForm();
     await fill({ Titel: 'Spät', Datum: day, Von: '18:45', Bis: '19:45' });
     await press();
-    await cell(/^Spät 18:45–19:45/).focus();
+    const confirmed = mine.page.locator(':not(.pending)');
+    await cell(/^Spät 18:45–19:45/)
+      .and(confirmed)
+      .focus();
     await mine.page.keyboard.press('Shift+ArrowRight');
     await mine.page.keyboard.press('Shift+ArrowRight');
     await said(/^Der Raum ist in dieser Zeit nicht geöffnet\./);
