@@ -12,6 +12,7 @@ import { makeTenant } from '../../test/_util/factories.ts';
 import { freePort } from '../../test/_util/free-port.ts';
 import { pepper } from '../../test/_util/pepper.ts';
 import { cloneDatabase, startTestPostgres } from '../../test/_util/postgres.ts';
+import { tokenFor } from '../../test/_util/token.ts';
 import { cpuOf, cpuOfPostgres } from './figures.ts';
 import type { Outcome, Run } from './load.ts';
 
@@ -134,9 +135,7 @@ export async function openBench(
   const worker = smoke ? undefined : await startProcess(databaseUrl, 'Worker', await freePort(), url, settings);
   async function tokenOf(role: 'User' | 'Admin'): Promise<string> {
     const { pin } = await createPin(db, pepper, { mandatorId: tenant.mandatorId, personId: tenant.person(role).id });
-    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-    const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
-    return ((await answer.json()) as { access_token: string }).access_token;
+    return await tokenFor(url, pin);
   }
   let token = await tokenOf('User');
   const headers = () => ({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' });

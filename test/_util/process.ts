@@ -8,6 +8,7 @@ import { createPin } from '../../src/identity/service.ts';
 import type { makeTenant } from './factories.ts';
 import { type LessonClient, lessonClient } from './lessons.ts';
 import { pepper } from './pepper.ts';
+import { tokenFor } from './token.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 
@@ -116,9 +117,7 @@ export async function visit(
 ): Promise<LessonClient & { token: string }> {
   const { mandatorId } = tenant;
   const { pin } = await createPin(db, pepper, { mandatorId, personId: tenant.person('User').id });
-  const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-  const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token: token } = (await answer.json()) as { access_token: string };
+  const token = await tokenFor(url, pin);
   return { ...lessonClient({ url, tenant }, token), token };
 }
 

@@ -4,11 +4,11 @@ import { createPin } from '../../src/identity/service.ts';
 import { type Log, openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { makeTenant } from './factories.ts';
-import { fetchWhole } from './fetch-whole.ts';
 import { freePort } from './free-port.ts';
 import { pepper } from './pepper.ts';
 import { cloneDatabase } from './postgres.ts';
 import { type ProxyName, startProxy } from './proxies.ts';
+import { tokenFor } from './token.ts';
 
 const project = path.join(import.meta.dirname, '..', '..');
 
@@ -73,11 +73,7 @@ export async function startService(settings: Record<string, string> = {}, rooms?
       mandatorId: who.mandatorId,
       personId: who.person(role).id,
     });
-    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
-    const body = new URLSearchParams(form).toString();
-    const answer = await fetchWhole(`${url}/connect/token`, { method: 'POST', headers, body });
-    return ((await answer.json()) as { access_token: string }).access_token;
+    return await tokenFor(url, pin);
   }
 
   let { stop } = server;

@@ -11,6 +11,7 @@ import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { pepper } from '../_util/pepper.ts';
 import { longWindow, type Service, startService, testConfig } from '../_util/service.ts';
+import { tokenFor } from '../_util/token.ts';
 
 type Tree = Record<string, unknown>;
 
@@ -37,10 +38,7 @@ async function addUser(name: string): Promise<{ id: number; caller: MasterData }
     .returning('id')
     .executeTakeFirstOrThrow();
   const { pin } = await createPin(context.db, pepper, { mandatorId, personId: id });
-  const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-  const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token } = (await answer.json()) as { access_token: string };
-  return { id, caller: masterData(service, access_token) };
+  return { id, caller: masterData(service, await tokenFor(url, pin)) };
 }
 
 beforeAll(async () => {

@@ -26,6 +26,7 @@ import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { until } from '../_util/process.ts';
 import { longWindow, testConfig } from '../_util/service.ts';
+import { tokenFor } from '../_util/token.ts';
 import { makeCalendar, sparing, waiting } from '../mail/_util/rows.ts';
 
 const main = path.join(import.meta.dirname, '..', '..', 'src', 'main.js');
@@ -103,9 +104,7 @@ test('an installation comes back as it was at its backup, and continues', async 
     `cursor = 'read so far', ${waiting}`,
   );
   const { pin } = await createPin(db, pepper, { mandatorId, personId: tenant.person('Importer').id });
-  const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-  const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token: token } = (await answer.json()) as { access_token: string };
+  const token = await tokenFor(url, pin);
   const get = async (place: string) => {
     const init = { headers: { Authorization: `Bearer ${token}` } };
     const response = await fetch(`${url}/${tenant.code}/api/v1.0/${place}`, init);

@@ -11,6 +11,7 @@ import { heardOfAll } from '../_util/graphql.ts';
 import { pepper } from '../_util/pepper.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
+import { tokenFor } from '../_util/token.ts';
 
 type Role = 'Admin' | 'User' | 'Display';
 type Frame = { data?: Record<string, unknown> | null; errors?: { extensions?: { code?: string } }[] };
@@ -48,14 +49,7 @@ beforeEach(async () => {
   personId = person.id;
   const made = await createPin(context.db, pepper, { mandatorId, personId });
   pinId = made.pinId;
-  const form = {
-    grant_type: 'apikey',
-    scope: 'service_api',
-    client_id: 'timetable-import',
-    apikey: made.pin,
-  };
-  const answer = await fetch(`${url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
-  token = ((await answer.json()) as { access_token: string }).access_token;
+  token = await tokenFor(url, made.pin);
   // Of what is there at the beginning nothing looks like what changes.
   await sql`delete from batch where mandator_id = ${mandatorId}`.execute(context.db);
   await sql`delete from booking where mandator_id = ${mandatorId}`.execute(context.db);

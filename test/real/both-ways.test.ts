@@ -9,6 +9,7 @@ import { createPin } from '../../src/identity/service.ts';
 import { lessonClient } from '../_util/lessons.ts';
 import { pepper } from '../_util/pepper.ts';
 import { killPrograms } from '../_util/process.ts';
+import { tokenFor } from '../_util/token.ts';
 import { type Cyrus, missingCyrus, startCyrus } from '../mail/_util/cyrus.ts';
 import { describeReal, timeUntil } from '../mail/_util/real-servers.ts';
 import { type MailService, startMailService } from '../mail/_util/service.ts';
@@ -72,9 +73,7 @@ describeReal('Cyrus, both ways', missing, () => {
       mandatorId: tenant.mandatorId,
       personId: tenant.person('Admin').id,
     });
-    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-    const answer = await fetch(`${service.url}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
-    token = ((await answer.json()) as { access_token: string }).access_token;
+    token = await tokenFor(service.url, pin);
     client = startClient({ url: cyrus.url, password: cyrus.password, rooms });
   });
   afterAll(async () => {

@@ -9,6 +9,7 @@ import { startDatabaseServer } from '../../_util/database-server.ts';
 import { makeTenant } from '../../_util/factories.ts';
 import { pepper } from '../../_util/pepper.ts';
 import { longWindow, testConfig } from '../../_util/service.ts';
+import { tokenFor } from '../../_util/token.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
 type Options = {
@@ -79,11 +80,7 @@ export async function startPair() {
 
   const baseOf = (code: string) => `${cells[routes.get(code) ?? 0]!.base}/${code}`;
 
-  async function signIn({ code, pin }: { code: string; pin: string }): Promise<string> {
-    const form = { grant_type: 'apikey', scope: 'service_api', client_id: 'timetable-import', apikey: pin };
-    const answer = await fetch(`${baseOf(code)}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
-    return ((await answer.json()) as { access_token: string }).access_token;
-  }
+  const signIn = ({ code, pin }: { code: string; pin: string }) => tokenFor(baseOf(code), pin);
 
   return {
     cells,
