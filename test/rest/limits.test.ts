@@ -207,6 +207,16 @@ describe('requests for tokens per address', () => {
       [200, 200, 200, 429],
     ],
     [
+      'the port that some proxies add is no part of the address',
+      ['192.0.2.10:49152', '192.0.2.10:49153', '192.0.2.10', '192.0.2.10:49154'],
+      [200, 200, 200, 429],
+    ],
+    [
+      'callers of one proxy that adds ports are not one',
+      ['192.0.2.11:49152', '192.0.2.12:49152', '[2001:db8:3:1::1]:49152', '[2001:db8:3:2::1]:49152'],
+      [200, 200, 200, 200],
+    ],
+    [
       'what a client says of itself before the proxy changes nothing',
       ['1.1.1.1, 192.0.2.8', '2.2.2.2, 192.0.2.8', '3.3.3.3, 192.0.2.8', '4.4.4.4, 192.0.2.8'],
       [200, 200, 200, 429],
