@@ -38,11 +38,12 @@ function readDay(text: string): number | undefined {
   return readCompactDate(`${year.padStart(4, '20')}${month.padStart(2, '0')}${date.padStart(2, '0')}`);
 }
 
-/** Reads `8:00`, `08.00` or `0800` as minutes of the day. */
+/** Reads `8:00`, `08.00` or `0800` as minutes of the day, and `24:00` as its end. */
 function readClock(text: string): number | undefined {
   const found = /^(\d{1,2})[:.]?(\d\d)(?:[:.]00)?(?: ?uhr)?$/i.exec(text);
   const [hours, minutes] = [Number(found?.[1]), Number(found?.[2])];
-  return found && hours < 24 && minutes < 60 ? hours * 60 + minutes : undefined;
+  const isTime = found && ((hours < 24 && minutes < 60) || (hours === 24 && minutes === 0));
+  return isTime ? hours * 60 + minutes : undefined;
 }
 
 /** Reads `3`, `1-2`, `4+5` or `1, 2`. */

@@ -355,6 +355,14 @@ describe('faults', () => {
       ]);
   });
 
+  test('a lesson of a CSV may last until 24:00, also where the clocks change on that day', async () => {
+    const school = await enterSchool(service);
+    const text = 'Datum;Von;Bis;Raum;Fach\n27.03.2027;22:00;24:00;R101;A\n28.03.2027;22:00;24:00;R101;A';
+    await school.imports({ 'a.csv': text }, {});
+    const { Items } = await school.client.lessons('RessourceName=R101');
+    expect(Items.map(({ Ende }) => Ende)).toEqual(['2027-03-27T23:00:00.000Z', '2027-03-28T22:00:00.000Z']);
+  });
+
   test('a CSV with a beginning and periods takes its times from the grid', async () => {
     const school = await enterSchool(service);
     await school.imports({ 'a.csv': 'Datum;Beginn;Stunde;Raum;Fach\n15.03.2027;;1;R101;M' }, small);
