@@ -163,5 +163,7 @@ export function describeDifference(batch: BatchRecord): string {
     ['Would be', 'JobID', 'LektionId', 'Fields'],
     shown.map(({ Kind, JobID, LektionId, Fields }) => [Kind, JobID, LektionId, Fields.join(', ')]),
   );
-  return `\nLessons: ${counts}\n${shown.length === 0 ? '' : `${table}\n`}`;
+  const more = difference.Added + difference.Changed + difference.Moved + difference.Removed - shown.length;
+  const rest = more > 0 ? `... and ${more} more\n` : '';
+  return `\nLessons: ${counts}\n${shown.length === 0 ? '' : `${table}\n${rest}`}`;
 }

@@ -45,11 +45,14 @@ test('roomgate import: a dry run tells what would change, the import writes it, 
     expect.stringContaining('gpu001-small.txt line 12: Lesson 7 has no room'),
   ]);
   expect(tried.out).toContain('added 31, changed 0, moved 0, removed 0, unchanged 0');
+  expect(tried.out.match(/^Added /gm)).toHaveLength(20);
+  expect(tried.out).toContain('\n... and 11 more\n');
   expect((await school.stored()).size).toBe(0);
   expect(await run(school, ...files, ...small, '--follow')).toMatchObject({ code: 0 });
   expect((await school.stored()).size).toBe(31);
   const again = await run(school, ...files, ...small, '--dry-run');
   expect(again.out).toContain('added 0, changed 0, moved 0, removed 0, unchanged 31');
+  expect(again.out).not.toContain('more');
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'roomgate-changed-'));
   const changed = path.join(folder, 'GPU001.TXT');
   // A lesson number without its first line, and with another teacher.
