@@ -50,12 +50,14 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
     },
     /** Reports each room that the tenant does not have once. From then on `roomOf` returns the tenant's spelling of the others. */
     async check(db: Database, viewer: Viewer, standort: string | null, report: FaultReport): Promise<void> {
-      const ofTenant = sql`resource.mandator_id = ${viewer.mandatorId} and resource.active
+      const ofTenant = sql`resource.mandator_id = ${viewer.mandatorId}
         and resource.id <> all (${viewer.hiddenRooms}::integer[])
         and (${standort}::text is null or resource.location_id in (
           select id from location where location.mandator_id = ${viewer.mandatorId} and location.name_key = name_key(${standort})))`;
-      const found = await sql<{ name: string; matches: number; spelling: string }>`
-        select wanted.name, count(resource.id)::int as matches, min(resource.name) as spelling
+      const found = await sql<{ name: string; matches: number; spelling: string; retired: number }>`
+        select wanted.name, count(*) filter (where resource.active)::int as matches,
+          min(resource.name) filter (where resource.active) as spelling,
+          count(*) filter (where not resource.active)::int as retired
         from unnest(${[...named.keys()]}::text[]) as wanted (name)
         left join resource on resource.name_key = name_key(wanted.name) and ${ofTenant}
         group by 1`.execute(db);
@@ -63,9 +65,9 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
       const rows = found.rows.filter(({ matches }) => matches !== 1);
       if (rows.length === 0) return;
       const known = await sql<{ name: string }>`
-        select name from resource where ${ofTenant} order by name limit ${mostCompared}`.execute(db);
+        select name from resource where ${ofTenant} and active order by name limit ${mostCompared}`.execute(db);
       const names = known.rows.map(({ name }) => name);
-      for (const [at, { name: room, matches }] of rows.entries()) {
+      for (const [at, { name: room, matches, retired }] of rows.entries()) {
         const { file, line, roomColumn: column, name, count } = named.get(room) as NamedRoom;
         const times = count === 1 ? '' : ` (in ${count} lines)`;
         const place = { file, line, column, field: 'Raum' };
@@ -77,9 +79,17 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
           );
           continue;
         }
-        const near = at < mostSuggested ? findSimilar(room, names) : undefined;
         const said =
           comparedName(name) === comparedName(room) ? shown(name) : `${shown(room)}, as Rooms calls ${shown(name)},`;
+        if (retired > 0) {
+          report.fault(
+            place,
+            'UnknownRoom',
+            `${said} is a retired room${times}; correct it, or map it in Rooms to another room`,
+          );
+          continue;
+        }
+        const near = at < mostSuggested ? findSimilar(room, names) : undefined;
         const separated = /[,;+/&]/.test(name) ? '; two rooms in one field are separated by ~' : '';
         report.fault(
           place,

@@ -242,6 +242,23 @@ test('a room that a file spells in several ways is one room, as the tenant spell
   for (const { LektionId } of lessons[2]!) expect(LektionId).toMatch(/^\d{8}-2$/);
 });
 
+test('of a room that is retired it is told that it is', async () => {
+  const school = await enterSchool(service, ['R101', 'R102']);
+  const { tenant } = school;
+  const admin = masterData(service, await service.signIn(tenant, 'Admin'), tenant.code);
+  const file = { 'GPU001.TXT': '1,"5a","A","M","R101",1,1,,\n1,"5a","A","M","R101",1,2,,' };
+  await school.imports(file);
+  const { Items } = (await admin.get('/resources')).body as { Items: { Id: number; Name: string }[] };
+  const retired = Items.find(({ Name }) => Name === 'R101');
+  expect((await admin.patch(`/resources/${retired?.Id}`, { Active: false })).status).toBe(200);
+  const [fault, ...others] = await school.faults(file);
+  expect([fault?.Code, fault?.Message, others]).toEqual([
+    'UnknownRoom',
+    expect.stringContaining('"R101" is a retired room (in 2 lines); correct it'),
+    [],
+  ]);
+});
+
 test('bodies that arrive slowly keep no other of the same person from being read', async () => {
   const school = await enterSchool(service);
   const { hostname, port } = new URL(service.url);
