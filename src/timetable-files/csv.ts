@@ -106,7 +106,7 @@ function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping
     report.fault(
       { file, line },
       'UnknownColumn',
-      `no column was recognised as ${names.join(' or ')}; name them in Mapping. The columns are ${shown(cells.join(', '))}`,
+      `no column was recognised as ${names.join(' or ')}; the first line must name the columns: delete lines above it, or name the columns in Mapping. They are ${shown(cells.join(', '))}`,
     );
     throw new UnreadableFile();
   }

@@ -109,7 +109,8 @@ async function takeIn(body: AsyncIterable<Uint8Array>, spool: Spool, mostBytes: 
   }
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > mostBytes) throw new TooLarge(`The body is larger than ${mostBytes} bytes; send fewer files.`);
+    if (size > mostBytes)
+      throw new TooLarge(`The body is larger than ${mostBytes} bytes; send fewer files, or a shorter term.`);
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     let from = 0;
     for (let at = 0; at < bytes.length; ) {

@@ -337,7 +337,7 @@ describe('faults', () => {
     expect(wide?.Message).toMatch(/right file\?$/);
   });
 
-  test('a fault of a CSV names the heading of its column, also of a room; a header without a separator tells which there are', async () => {
+  test('a fault of a CSV names the heading of its column, also of a room; a header without a separator tells which there are, and a title that it is none', async () => {
     const school = await enterSchool(service);
     const told = async (text: string, options = {}) =>
       (await school.faults({ 'a.csv': text }, options)).map(({ Field, Message }) => [Field, Message]);
@@ -353,6 +353,9 @@ describe('faults', () => {
       expect(await told('Tag|Von|Bis|Saal\n01.03.2027|8:00|8:45|R101', options)).toEqual([
         [null, expect.stringContaining('fields must be separated by semicolon, comma or tab')],
       ]);
+    expect(await told('Stundenplan;;;\nTag;Von;Bis;Saal\n01.03.2027;8:00;8:45;R101')).toEqual([
+      [null, expect.stringContaining('the first line must name the columns: delete lines above it')],
+    ]);
   });
 
   test('a lesson of a CSV may last until 24:00, also where the clocks change on that day', async () => {
