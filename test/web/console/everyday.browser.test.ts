@@ -78,4 +78,61 @@ describeInBrowser('Every day at the console', () => {
     expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
     await close();
   });
+
+  test('a day that is typed is shown once it is whole, and Back leads to the day before it was typed', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.postData() ?? ''));
+    for (const [screen, label] of [
+      ['rooms', 'Day shown'],
+      ['changes', 'Day'],
+    ] as const) {
+      await open(`?screen=${screen}&day=${day}`);
+      if (screen === 'rooms') await signIn();
+      const shown = page.getByLabel(label, { exact: true }).and(page.locator('input'));
+      await shown.focus();
+      await page.keyboard.type('10052028');
+      await page.waitForURL(/day=2028-10-05/, { waitUntil: 'commit' });
+      await page.goBack();
+      expect([new URL(page.url()).searchParams.get('day'), await shown.inputValue()]).toEqual([day, day]);
+    }
+    expect(asked.filter((body) => /"0\d\d\d-/.test(body))).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('a date that is typed into the figures of use stays as it is typed', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=use');
+    await signIn();
+    const from = page.getByLabel('from', { exact: true });
+    await from.focus();
+    const year = new Date().getUTCFullYear() - 1;
+    await page.keyboard.type(`1101${year}`);
+    expect(await from.inputValue()).toBe(`${year}-11-01`);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('an exception ends on the day on which it begins, until another end is chosen', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    const dialog = page.getByRole('dialog');
+    const dates = () =>
+      Promise.all(['From', 'To'].map((label) => dialog.getByLabel(label, { exact: true }).inputValue()));
+    const type = async (label: string, text: string) => {
+      await dialog.getByLabel('Reason').focus();
+      await dialog.getByLabel(label, { exact: true }).focus();
+      await page.keyboard.type(text);
+      return await dates();
+    };
+    await open('?screen=master&part=hours');
+    await signIn();
+    await page.getByRole('button', { name: 'New exception …' }).click();
+    expect(await type('From', '12282028')).toEqual(['2028-12-28', '2028-12-28']);
+    expect(await type('From', '12072028')).toEqual(['2028-12-07', '2028-12-07']);
+    expect(await type('To', '12112028')).toEqual(['2028-12-07', '2028-12-11']);
+    expect(await type('From', '12082028')).toEqual(['2028-12-08', '2028-12-11']);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

@@ -36,10 +36,15 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
   const [wanted, setWanted] = useState<Exception>(
     old ?? { fromDate: today, toDate: today, closed: true, periods: [], reason: null },
   );
+  const [isEndChosen, setEndChosen] = useState(wanted.fromDate !== wanted.toDate);
   const [refusal, setRefusal] = useState<Refusal>();
   const [stale, setStale] = useState<Stale>();
   const set = (changes: Partial<Exception>) => setWanted({ ...wanted, ...changes });
   const { fromDate, toDate, closed, periods, reason } = wanted;
+  const chooseEnd = (text: string) => {
+    setEndChosen(true);
+    set({ toDate: text });
+  };
   const setPeriod = (index: number, changes: Partial<Exception['periods'][number]>) =>
     set({ periods: periods.map((period, place) => (place === index ? { ...period, ...changes } : period)) });
 
@@ -69,8 +74,8 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
     <form onSubmit=${submit(() => write([wanted]))}>
       ${stale && h(StaleBox, { stale })}
       <div class="fields">
-        ${h(Field, { label: t().from, type: 'date', value: fromDate, onInput: (text) => set({ fromDate: text, ...(text > toDate && { toDate: text }) }), required: true, autofocus: true })}
-        ${h(Field, { label: t().to, type: 'date', value: toDate, min: fromDate, onInput: (text) => set({ toDate: text }), required: true })}
+        ${h(Field, { label: t().from, type: 'date', value: fromDate, onInput: (text) => set({ fromDate: text, ...(!isEndChosen && { toDate: text }) }), required: true, autofocus: true })}
+        ${h(Field, { label: t().to, type: 'date', value: toDate, min: fromDate, onInput: chooseEnd, required: true })}
       </div>
       ${h(Field, { label: t().reason, value: reason ?? '', onInput: (text) => set({ reason: text }), maxLength: 200 })}
       ${h(Check, { label: t().closedAll, checked: closed, onChange: (checked) => set({ closed: checked, ...(!checked && periods.length === 0 && { periods: [{ opens: '08:00', closes: '18:00' }] }) }) })}

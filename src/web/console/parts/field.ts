@@ -1,5 +1,5 @@
 /** An input with its label, hint and fault, which screen readers announce with it. */
-import { useId } from 'preact/hooks';
+import { useId, useRef } from 'preact/hooks';
 import { type Child, html } from './html.ts';
 
 export type Choice = { value: string; text: string };
@@ -8,6 +8,7 @@ export type FieldProperties = {
   label: string;
   value: string;
   onInput: (value: string) => void;
+  onBlur?: () => void;
   type?:
     | 'text'
     | 'search'
@@ -41,6 +42,10 @@ export type FieldProperties = {
   children?: Child;
 };
 
+/** Browsers take a date part by part, and give no date or one of the year 2 while 2027 is typed. */
+const isHalfTyped = ({ type, value, validity }: HTMLInputElement) =>
+  type === 'date' && (validity.badInput || value.startsWith('0'));
+
 export function Field(properties: FieldProperties) {
   const {
     label,
@@ -58,13 +63,23 @@ export function Field(properties: FieldProperties) {
   } = properties;
   const id = useId();
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  const self = useRef<HTMLInputElement>(null);
+  const enter = () => {
+    const input = self.current as HTMLInputElement;
+    if (!isHalfTyped(input)) onInput(input.value);
+  };
+  // Live data draw the page again meanwhile, which would discard the parts that are typed.
+  const isBeingTyped = self.current !== null && self.current === document.activeElement && isHalfTyped(self.current);
   const common = {
+    // A form is not sent with a date that is half typed. Years have four digits.
+    ...(type === 'date' && { min: '1000-01-01', max: '9999-12-31' }),
     ...rest,
     id,
-    value,
+    ref: self,
+    value: isBeingTyped ? self.current?.value : value,
     'aria-describedby': described || undefined,
     'aria-invalid': fault ? 'true' : undefined,
-    onInput: (event: Event) => onInput((event.currentTarget as HTMLInputElement).value),
+    onInput: enter,
     // The dialog gives it the focus when it opens.
     autoFocus: autofocus,
   };

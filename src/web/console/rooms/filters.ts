@@ -4,6 +4,7 @@ import { go, place } from '../address.ts';
 import { ask, pages } from '../client.ts';
 import { addDays, dayAt, dayText, isDay, mondayOf, ownZone } from '../clock.ts';
 import { type BookingFilter, FoundBookingsDocument, FreeRoomsDocument } from '../generated/graphql.ts';
+import { DayField } from '../parts/day-field.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
@@ -112,8 +113,9 @@ export const Filters: Component<FiltersProperties> = ({ wish, rooms, locations, 
   }, [typed]);
   const stride = view === 'week' ? 7 : 1;
   const zone = locations.find(({ id }) => id === location)?.timeZone ?? locations[0]?.timeZone ?? ownZone;
-  const toDay = (next: string) => () =>
-    go({ day: next === dayAt(zone, Date.now()) ? undefined : next, booking: undefined });
+  const show = (next: string, how?: 'push' | 'replace') =>
+    go({ day: next === dayAt(zone, Date.now()) ? undefined : next, booking: undefined }, how);
+  const toDay = (next: string) => () => show(next);
   const every = [...new Set(rooms.flatMap((room) => room.equipment))].sort((one, other) => one.localeCompare(other));
   const active = [location, capacity, equipment, free, find].filter(Boolean).length;
   const clear = {
@@ -138,7 +140,7 @@ export const Filters: Component<FiltersProperties> = ({ wish, rooms, locations, 
           <button type="button" onClick=${toDay(dayAt(zone, Date.now()))}>${t().today}</button>
           <button type="button" class="icon" aria-label=${t().later} onClick=${toDay(addDays(day, stride))}>›</button>
         </div>
-        ${h(Field, { label: t().shownDay, hideLabel: true, type: 'date', value: day, onInput: (text) => isDay(text) && toDay(text)() })}
+        ${h(DayField, { label: t().shownDay, day, onPick: show })}
         <div class="buttons" role="group" aria-label=${t().view}>
           <button type="button" aria-pressed=${view === 'day'} onClick=${() => go({ view: undefined })}>${t().day}</button>
           <button type="button" aria-pressed=${view === 'week'} onClick=${() => go({ view: 'week' })}>${t().week}</button>

@@ -8,6 +8,7 @@ import { Week } from '../changes/week.ts';
 import { addDays, dayAt, dayText, isDay, ownZone, timeText } from '../clock.ts';
 import { FollowLessonsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
+import { DayField } from '../parts/day-field.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useRefresh } from '../parts/refresh.ts';
@@ -55,7 +56,9 @@ const Day: Component<Read> = ({ rooms, locations }) => {
         : groupsOf(lessons ?? [], { ...wish, only: '' }).map(([name]) => name),
     [lessons, rooms, by],
   );
-  const toDay = (next: string) => () => go({ day: next === dayAt(zone, Date.now()) ? undefined : next });
+  const show = (next: string, how?: 'push' | 'replace') =>
+    go({ day: next === dayAt(zone, Date.now()) ? undefined : next }, how);
+  const toDay = (next: string) => () => show(next);
   const notice = () => {
     go({ by: undefined, only: undefined, as: undefined });
     // Prints once the page is drawn.
@@ -85,7 +88,7 @@ const Day: Component<Read> = ({ rooms, locations }) => {
         <button type="button" onClick=${toDay(dayAt(zone, Date.now()))}>${t().today}</button>
         <button type="button" class="icon" aria-label=${t().later} onClick=${toDay(addDays(day, 1))}>›</button>
       </div>
-      ${h(Field, { label: t().date, hideLabel: true, type: 'date', value: day, onInput: (text) => isDay(text) && toDay(text)() })}
+      ${h(DayField, { label: t().date, day, onPick: show })}
       ${h(Field, { key: by, label: t().find[by], hideLabel: true, placeholder: t().find[by], type: 'search', value: only, suggestions, onInput: (text) => go({ only: text }, 'replace') })}
       ${locations.length > 1 && h(Field, { label: t().location, hideLabel: true, value: location, onInput: (id) => go({ location: id }), choices: [{ value: '', text: t().everywhere }, ...locations.map(({ id, name }) => ({ value: id, text: name }))] })}
       ${h(Check, { label: t().all, checked: all, onChange: (checked) => go({ as: checked ? 'all' : undefined }) })}

@@ -1,0 +1,25 @@
+/** The day that a screen shows. */
+import { useRef } from 'preact/hooks';
+import { isDay } from '../clock.ts';
+import { Field } from './field.ts';
+import { type Component, h } from './html.ts';
+
+type DayFieldProperties = {
+  label: string;
+  day: string;
+  /** @param how Back undoes all that was entered at a time, not each part of a date that was typed */
+  onPick: (day: string, how: 'push' | 'replace') => void;
+};
+
+export const DayField: Component<DayFieldProperties> = ({ label, day, onPick }) => {
+  const isEntered = useRef(false);
+  const pick = (text: string) => {
+    if (!isDay(text)) return;
+    onPick(text, isEntered.current ? 'replace' : 'push');
+    isEntered.current = true;
+  };
+  const leave = () => {
+    isEntered.current = false;
+  };
+  return h(Field, { label, hideLabel: true, type: 'date', value: day, onInput: pick, onBlur: leave });
+};
