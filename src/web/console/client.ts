@@ -5,6 +5,7 @@
 import { signal } from '@preact/signals';
 import { retryAfterOf } from '../retry-after.ts';
 import type { TypedDocumentString } from './generated/graphql.ts';
+import { compareClocks, present } from './present.ts';
 
 export type Fault = {
   field: string | null;
@@ -61,9 +62,9 @@ const without = { message: '', faults: [], conflicts: [], alternatives: [] };
 
 /** The time since which the server has not answered; undefined while it answers. */
 export const lostSince = signal<number | undefined>(undefined);
-let heardAt = Date.now();
+let heardAt = present();
 export function hear(): void {
-  heardAt = Date.now();
+  heardAt = present();
 }
 export function lose(): void {
   lostSince.value ??= heardAt;
@@ -92,6 +93,7 @@ export async function call(
   options: CallOptions = {},
 ): Promise<Response> {
   const { signal, headers, outlives = false } = options;
+  const calledAt = Date.now();
   try {
     const answer = await fetch(addressOf(path), {
       method,
@@ -101,6 +103,7 @@ export async function call(
       keepalive: outlives && typeof body === 'string' && body.length < 16_000,
     });
     hear();
+    compareClocks(answer, calledAt);
     return answer;
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -135,4 +135,28 @@ describeInBrowser('Every day at the console', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('a machine whose clock is wrong by hours shows the present day and offers the check-in', async () => {
+    const { db } = service.context;
+    const r101 = service.tenant.resources[0]?.id as number;
+    await db.updateTable('resource').set({ check_in_minutes: 60 }).where('id', '=', r101).execute();
+    await book('R101', new Date(Math.floor(Date.now() / 300_000) * 300_000).toISOString(), { Subject: 'Now' });
+    for (const hours of [-30, 30]) {
+      const { context, open, signIn, page, complaints, close } = await openConsole(browser, service);
+      await context.addInitScript(`{
+        const ahead = ${hours * 3_600_000};
+        const now = Date.now;
+        Date = class extends Date {
+          constructor(...parts) { parts.length > 0 ? super(...parts) : super(now() + ahead); }
+          static now() { return now() + ahead; }
+        };
+      }`);
+      await open('?screen=rooms&hours=all');
+      await signIn();
+      await page.getByRole('gridcell', { name: /^Now/ }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Check in', exact: true }).waitFor();
+      expect(complaints).toEqual([]);
+      await close();
+    }
+  });
 });

@@ -654,14 +654,18 @@ describeInBrowser('The screen of rooms', () => {
 
   test('among the rooms that are free for an hour, one is offered for as long as it is free', async () => {
     const own = await openConsole(browser, service);
-    await own.page.clock.setFixedTime(`${day}T10:05:00Z`);
+    const now = new Date(`${day}T10:05:00Z`);
     const { id } = service.tenant.resources[30] as { id: number };
     const free = { resourceId: `resource_${id}`, freeUntil: `${day}T11:06:00Z` };
-    await own.page.route(/graphql$/, (route) =>
-      route.request().postData()?.includes('query FreeRooms')
-        ? route.fulfill({ json: { data: { freeResources: [{ __typename: 'FreeResource', ...free }] } } })
-        : route.fallback(),
-    );
+    // The clocks of the machine and of the server show the same time.
+    await own.page.clock.setFixedTime(now);
+    await own.page.route(/\/(graphql|session(\/\w+)?)$/, async (route) => {
+      const response = await route.fetch();
+      const headers = { ...response.headers(), date: now.toUTCString() };
+      const json = { data: { freeResources: [{ __typename: 'FreeResource', ...free }] } };
+      const isAsked = route.request().postData()?.includes('query FreeRooms');
+      await route.fulfill({ response, headers, ...(isAsked && { json }) });
+    });
     await own.open('?screen=rooms&free=60');
     await own.signIn();
     await own.page.getByText('1 room', { exact: true }).waitFor();

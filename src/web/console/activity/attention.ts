@@ -14,6 +14,7 @@ import {
   type WorkToMindQuery,
 } from '../generated/graphql.ts';
 import { type Problem, readOpenProblems } from '../open-problems.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/activity.ts';
 
 export type Matter = {
@@ -37,7 +38,7 @@ const lowBattery = 15;
 const [batchDays, signDays, pinDays] = [7, 14, 30];
 
 const date = (at: string) => dayText(dayAt(ownZone, Date.parse(at)), 'medium');
-const isWithin = (at: string, days: number) => Date.parse(at) - Date.now() < days * day;
+const isWithin = (at: string, days: number) => Date.parse(at) - present() < days * day;
 
 function* ofSign({ id, name, silentSince, expiresAt, revokedAt, health }: Sign): Generator<Matter> {
   if (revokedAt) return;
@@ -113,8 +114,8 @@ function ofProblem(problem: Problem): Matter {
 function* ofPerson({ name, pins }: PersonToMindFragment): Generator<Matter> {
   for (const { id, label, expiresAt, revokedAt } of pins?.nodes ?? []) {
     if (revokedAt || !expiresAt || !isWithin(expiresAt, pinDays)) continue;
-    const ended = Date.parse(expiresAt) < Date.now();
-    if (ended && Date.now() - Date.parse(expiresAt) > batchDays * day) continue;
+    const ended = Date.parse(expiresAt) < present();
+    if (ended && present() - Date.parse(expiresAt) > batchDays * day) continue;
     const text = (ended ? t().pinEnded : t().pinEnds)(name, label, date(expiresAt));
     yield { key: id, level: 'warning', text, screen: 'master', members: { part: 'persons' } };
   }
@@ -131,7 +132,7 @@ export type Minded = {
 };
 
 export async function readAttention(stop: AbortSignal): Promise<Minded> {
-  const since = new Date(Date.now() - batchDays * day).toISOString();
+  const since = new Date(present() - batchDays * day).toISOString();
   async function readSigns(): Promise<Sign[]> {
     const signs: Sign[] = [];
     for await (const some of pages(async (after) => (await ask(SignsToMindDocument, { after }, stop)).displays))

@@ -2,6 +2,7 @@
 import { ask, pages } from '../client.ts';
 import { addDays, dayAt, dayText, instantOf, ownZone, timeText } from '../clock.ts';
 import { type DayLessonFragment, DayLessonsDocument, type LessonFilter } from '../generated/graphql.ts';
+import { present } from '../present.ts';
 import type { Room } from '../rooms/store.ts';
 import { t } from '../texts/changes.ts';
 
@@ -36,7 +37,7 @@ export async function readDay({ day, by, only, all }: Wish, rooms: readonly Room
           found.set(lesson.id, { ...lesson, timeZone, locationId });
       }
   }
-  return { lessons: [...found.values()], readAt: Date.now() };
+  return { lessons: [...found.values()], readAt: present() };
 }
 
 const list = (names: readonly string[] | null | undefined) => (names ?? []).join(', ');

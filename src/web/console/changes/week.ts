@@ -7,6 +7,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useRefresh } from '../parts/refresh.ts';
 import { RefusedBox } from '../parts/refused.ts';
+import { present } from '../present.ts';
 import type { Room } from '../rooms/store.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/changes.ts';
@@ -73,7 +74,7 @@ export const Week: Component<{ room: Room; day: string }> = ({ room, day }) => {
       const bookings: Booking[] = [];
       const read = async (after: string | null) => (await ask(RoomBookingsDocument, { filter, after }, stop)).bookings;
       for await (const nodes of pages(read)) bookings.push(...nodes);
-      return { bookings, readAt: Date.now() };
+      return { bookings, readAt: present() };
     },
     [room.id, monday],
   );
@@ -87,7 +88,7 @@ export const Week: Component<{ room: Room; day: string }> = ({ room, day }) => {
         <table class="room-week">
           <thead><tr>
             <th scope="col">${t().time}</th>
-            ${dates.map((date) => html`<th scope="col" aria-current=${date === dayAt(timeZone, Date.now()) ? 'date' : undefined}>${dayText(date, 'short')}</th>`)}
+            ${dates.map((date) => html`<th scope="col" aria-current=${date === dayAt(timeZone, present()) ? 'date' : undefined}>${dayText(date, 'short')}</th>`)}
           </tr></thead>
           <tbody>
             ${times.slice(0, -1).map(

@@ -15,6 +15,7 @@ import { type Child, type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/mail.ts';
 
 type Troubles = Extract<NonNullable<CalendarTroublesQuery['node']>, { __typename: 'MailSubscription' }>;
@@ -27,7 +28,7 @@ export const stateOf = ({ fault, lastReadAt }: CalendarFragment): string => {
 };
 
 export const nextOf = ({ nextReadAt }: CalendarFragment): string =>
-  Date.parse(nextReadAt) <= Date.now() ? t().soon : moment(nextReadAt);
+  Date.parse(nextReadAt) <= present() ? t().soon : moment(nextReadAt);
 
 export async function readNow({ id, resource }: CalendarFragment): Promise<CalendarFragment | undefined> {
   const { done, refused } = await act(ReadCalendarDocument, { id });

@@ -9,6 +9,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
 import type { Owner } from './owner.ts';
 import { readStale, type Stale, StaleBox } from './record.ts';
@@ -31,7 +32,7 @@ const inputOf = ({ fromDate, toDate, closed, periods, reason }: Exception): Open
 
 const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, at, onClose }) => {
   const [base, setBase] = useState(exceptions);
-  const today = dayAt(ownZone, Date.now());
+  const today = dayAt(ownZone, present());
   const old: Exception | undefined = at === undefined ? undefined : exceptions.items[at];
   const [wanted, setWanted] = useState<Exception>(
     old ?? { fromDate: today, toDate: today, closed: true, periods: [], reason: null },

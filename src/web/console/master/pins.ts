@@ -15,6 +15,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { useRevocation } from '../parts/revoke.ts';
 import { Secret, useMaking } from '../parts/secret.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/persons.ts';
 import type { Person } from './data.ts';
 
@@ -40,7 +41,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
   const stateOf = (pin: MasterPinFragment) =>
     pin.revokedAt
       ? t().revoked
-      : pin.expiresAt && Date.parse(pin.expiresAt) <= Date.now()
+      : pin.expiresAt && Date.parse(pin.expiresAt) <= present()
         ? t().expired
         : html`<button type="button" class="danger" aria-label=${t().revokeThis(pin.label ?? t().pin)} onClick=${() => revoke(pin)}>${t().revoke}</button>`;
   const body = html`

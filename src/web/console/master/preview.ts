@@ -4,6 +4,7 @@ import { addDays, dayAt, dayText, mondayOf } from '../clock.ts';
 import { ReallyOpenDocument, RoomHoursDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, html } from '../parts/html.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
 
 type PreviewProperties = {
@@ -32,7 +33,7 @@ async function readHours({ locationId, roomId }: PreviewProperties, dates: Dates
 
 export const Preview: Component<PreviewProperties> = (properties) => {
   const { locationId, roomId, timeZone } = properties;
-  const from = mondayOf(dayAt(timeZone, Date.now()));
+  const from = mondayOf(dayAt(timeZone, present()));
   const to = addDays(from, weeks * 7 - 1);
   const asked = useAsked((stop) => readHours(properties, { from, to }, stop), [locationId, roomId]);
   return html`

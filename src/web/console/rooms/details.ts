@@ -8,6 +8,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { fact } from '../parts/fact.ts';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/rooms.ts';
 import { sayRule } from './repeat.ts';
 import { scopeField } from './scope-field.ts';
@@ -37,7 +38,7 @@ function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
     booking.leaving && t().leaving[booking.leaving],
     lessonSummary && t().lessonStatuses[lessonSummary.status],
   ];
-  const isDue = checkIn && !checkIn.checkedInAt && Date.now() < Date.parse(checkIn.until);
+  const isDue = checkIn && !checkIn.checkedInAt && present() < Date.parse(checkIn.until);
   if (checkIn?.checkedInAt) state.push(t().hasCheckedIn(timeText(timeZone, Date.parse(checkIn.checkedInAt))));
   else if (isDue) state.push(t().checkInUntil(timeText(timeZone, Date.parse(checkIn.until))));
   if (decision?.decidedBy) state.push(t().decidedBy(decision.verdict, decision.decidedBy.displayName, decision.reason));
@@ -58,7 +59,7 @@ const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> =
   const [scope, setScope] = useState<Scope>('This');
   const [reason, setReason] = useState('');
   const { start, end, status, checkIn, seriesId } = booking;
-  const now = Date.now();
+  const now = present();
   const runs = Date.parse(start) <= now && now < Date.parse(end);
   const isActive = status === 'Confirmed' || status === 'Tentative' || status === 'Requested';
   const may = mayChange(booking) && isActive && !booking.leaving && now < Date.parse(end);

@@ -7,6 +7,7 @@ import { type BookingFilter, FoundBookingsDocument, FreeRoomsDocument } from '..
 import { DayField } from '../parts/day-field.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/rooms.ts';
 import type { Location, Room } from './store.ts';
 
@@ -32,7 +33,7 @@ export function readWish(zone: string): Wish {
   return {
     view: view === 'week' ? 'week' : 'day',
     isList: as === 'list',
-    day: isDay(day) ? day : dayAt(zone, Date.now()),
+    day: isDay(day) ? day : dayAt(zone, present()),
     location,
     capacity: Number(capacity) || 0,
     equipment,
@@ -114,7 +115,7 @@ export const Filters: Component<FiltersProperties> = ({ wish, rooms, locations, 
   const stride = view === 'week' ? 7 : 1;
   const zone = locations.find(({ id }) => id === location)?.timeZone ?? locations[0]?.timeZone ?? ownZone;
   const show = (next: string, how?: 'push' | 'replace') =>
-    go({ day: next === dayAt(zone, Date.now()) ? undefined : next, booking: undefined }, how);
+    go({ day: next === dayAt(zone, present()) ? undefined : next, booking: undefined }, how);
   const toDay = (next: string) => () => show(next);
   const every = [...new Set(rooms.flatMap((room) => room.equipment))].sort((one, other) => one.localeCompare(other));
   const active = [location, capacity, equipment, free, find].filter(Boolean).length;
@@ -137,7 +138,7 @@ export const Filters: Component<FiltersProperties> = ({ wish, rooms, locations, 
         <span class="gap"></span>
         <div class="buttons" role="group" aria-label=${t().changeDay}>
           <button type="button" class="icon" aria-label=${t().earlier} onClick=${toDay(addDays(day, -stride))}>‹</button>
-          <button type="button" onClick=${toDay(dayAt(zone, Date.now()))}>${t().today}</button>
+          <button type="button" onClick=${toDay(dayAt(zone, present()))}>${t().today}</button>
           <button type="button" class="icon" aria-label=${t().later} onClick=${toDay(addDays(day, stride))}>›</button>
         </div>
         ${h(DayField, { label: t().shownDay, day, onPick: show })}

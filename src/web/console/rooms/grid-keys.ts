@@ -1,6 +1,7 @@
 /** What the keys do in the timeline. A booking that is moved by keys is sent when the keys rest. */
 import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
 import { announce } from '../parts/toast.ts';
+import { present } from '../present.ts';
 import type { Cursor, TimelineProperties } from './acts.ts';
 import { step } from './geometry.ts';
 import { type Booking, instant, spanOf } from './store.ts';
@@ -105,7 +106,7 @@ export function pressKey(
   }
   /** The start of a booking in a free time: if that has begun, from now on. */
   function nextStep(start: number, end: number): number {
-    const next = Math.ceil(Date.now() / (step * minute)) * step * minute;
+    const next = Math.ceil(present() / (step * minute)) * step * minute;
     return next > start && next < end ? next : start;
   }
 

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
 import { type Component, h, html } from '../parts/html.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/rooms.ts';
 import { fractionAt, type Scale } from './geometry.ts';
 import type { Booking, Room, Store } from './store.ts';
@@ -21,7 +22,7 @@ import {
 export const rowHeight = 44;
 
 /** Ticks, to move the line of the present. */
-export const now = signal(Date.now());
+export const now = signal(present());
 
 export type RowProperties = {
   room: Room;

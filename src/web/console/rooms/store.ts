@@ -16,6 +16,7 @@ import {
   type Scope,
 } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
+import { present } from '../present.ts';
 import { askEach } from './ask-each.ts';
 import type { Span } from './geometry.ts';
 import { openReading } from './reading.ts';
@@ -221,7 +222,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
           seriesId !== null &&
           other.seriesId === seriesId &&
           (scope === 'All' || other.start > start) &&
-          Date.parse(other.end) > Date.now());
+          Date.parse(other.end) > present());
       return [...known.values()].filter(isMeant).map((each) => each.id);
     },
     read: reading.add,

@@ -5,6 +5,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { addDays, clockText, dayMinutes, dayText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/rooms.ts';
 import type { Cursor, TimelineProperties } from './acts.ts';
 import { makeDrag } from './drag.ts';
@@ -72,7 +73,7 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
     return () => watched.disconnect();
   }, []);
   useEffect(() => {
-    const timer = setInterval(() => (now.value = Date.now()), 30_000);
+    const timer = setInterval(() => (now.value = present()), 30_000);
     return () => clearInterval(timer);
   }, []);
   useEffect(() => {

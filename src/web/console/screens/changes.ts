@@ -13,6 +13,7 @@ import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useRefresh } from '../parts/refresh.ts';
 import { RefusedBox } from '../parts/refused.ts';
+import { present } from '../present.ts';
 import { type Location, type Room, readRooms } from '../rooms/store.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/changes.ts';
@@ -22,7 +23,7 @@ type Read = { rooms: Room[]; locations: Location[] };
 function readWish(zone: string): Wish {
   const { day, by, only = '', location = '', as } = place.value;
   return {
-    day: isDay(day) ? day : dayAt(zone, Date.now()),
+    day: isDay(day) ? day : dayAt(zone, present()),
     by: groupings.find((each) => each === by) ?? 'class',
     only,
     location,
@@ -57,7 +58,7 @@ const Day: Component<Read> = ({ rooms, locations }) => {
     [lessons, rooms, by],
   );
   const show = (next: string, how?: 'push' | 'replace') =>
-    go({ day: next === dayAt(zone, Date.now()) ? undefined : next }, how);
+    go({ day: next === dayAt(zone, present()) ? undefined : next }, how);
   const toDay = (next: string) => () => show(next);
   const notice = () => {
     go({ by: undefined, only: undefined, as: undefined });
@@ -85,7 +86,7 @@ const Day: Component<Read> = ({ rooms, locations }) => {
     <div class="tools">
       <div class="buttons" role="group" aria-label=${t().date}>
         <button type="button" class="icon" aria-label=${t().earlier} onClick=${toDay(addDays(day, -1))}>‹</button>
-        <button type="button" onClick=${toDay(dayAt(zone, Date.now()))}>${t().today}</button>
+        <button type="button" onClick=${toDay(dayAt(zone, present()))}>${t().today}</button>
         <button type="button" class="icon" aria-label=${t().later} onClick=${toDay(addDays(day, 1))}>›</button>
       </div>
       ${h(DayField, { label: t().date, day, onPick: show })}
@@ -122,7 +123,7 @@ const Shown: Component<Read> = (read) => {
   if (!id) return h(Day, read);
   const room = read.rooms.find((each) => each.id === id);
   if (!room) return html`<p class="state">${t().unknownRoom}</p>`;
-  return h(Week, { room, day: isDay(day) ? day : dayAt(room.timeZone, Date.now()) });
+  return h(Week, { room, day: isDay(day) ? day : dayAt(room.timeZone, present()) });
 };
 
 export const Screen: Component<object> = () => {

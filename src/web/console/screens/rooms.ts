@@ -9,6 +9,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
 import { RefusedBox } from '../parts/refused.ts';
+import { present } from '../present.ts';
 import type { Acts } from '../rooms/acts.ts';
 import { BookingForm, type Draft, draftOf, readKept } from '../rooms/booking-form.ts';
 import { ConflictList } from '../rooms/conflict.ts';
@@ -111,7 +112,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   const bookNow = () => {
     const [room] = shown;
     if (!room) return;
-    const next = Math.ceil(Date.now() / (15 * minute)) * 15 * minute;
+    const next = Math.ceil(present() / (15 * minute)) * 15 * minute;
     const isToday = wish.day === dayAt(room.timeZone, next);
     const start = isToday ? next : instantOf(room.timeZone, wish.day, Math.max(480, scale.from));
     const midnight = instantOf(room.timeZone, addDays(wish.day, 1), 0);
@@ -126,7 +127,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   const zoneNote =
     new Set(shown.map(({ timeZone }) => timeZone)).size > 1
       ? t().zones
-      : zone && zone !== ownZone && t().zone(`${zone} (${zoneText(zone, Date.now())})`);
+      : zone && zone !== ownZone && t().zone(`${zone} (${zoneText(zone, present())})`);
   const empty = html`<p class="state">${rooms.length === 0 ? t().noRooms : t().noMatch}</p>`;
 
   return html`

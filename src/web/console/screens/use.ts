@@ -13,6 +13,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { RefusedBox } from '../parts/refused.ts';
+import { present } from '../present.ts';
 import { t } from '../texts/use.ts';
 import { cellsOfUse, figure, headOfUse } from '../use/figures.ts';
 import { bars, dayName, heatMap, hourName } from '../use/pictures.ts';
@@ -20,7 +21,7 @@ import { bars, dayName, heatMap, hourName } from '../use/pictures.ts';
 const fourWeeks = 28;
 
 function wishOf({ from, to, location, find }: Readonly<Record<string, string>>): UsageInput {
-  const today = dayAt(ownZone, Date.now());
+  const today = dayAt(ownZone, present());
   return {
     from: isDay(from) ? from : addDays(today, 1 - fourWeeks),
     to: isDay(to) ? to : today,
