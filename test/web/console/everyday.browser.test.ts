@@ -159,4 +159,23 @@ describeInBrowser('Every day at the console', () => {
       await close();
     }
   });
+
+  test('a form that Back has closed does not open again when the page is reloaded', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    const form = page.getByRole('dialog', { name: 'Book a room' });
+    await open(`?screen=rooms&day=${day}`);
+    await signIn();
+    await page.getByRole('button', { name: 'Book …' }).click();
+    await page.getByLabel('Title').fill('Chess');
+    await page.reload();
+    await form.waitFor();
+    expect(await page.getByLabel('Title').inputValue()).toBe('Chess');
+    await page.goBack();
+    await form.waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('button', { name: 'Book …' }).waitFor();
+    expect(await form.count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

@@ -133,10 +133,8 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     const typed = { wanted, key: idempotencyKey };
     sessionStorage.setItem(kept, JSON.stringify({ who: `${mandator} ${person.value?.id}`, draft: { ...base, typed } }));
   }, [wanted]);
-  const close = () => {
-    sessionStorage.removeItem(kept);
-    onClose();
-  };
+  // However it is closed, by Back, too; a reloaded page closes nothing.
+  useEffect(() => () => sessionStorage.removeItem(kept), []);
   const set = (changes: Partial<typeof wanted>) => setWanted((before) => ({ ...before, ...changes }));
   const { roomId, from, to, subject, description, isPrivate, repeat, on, until, whom, block, scope } = wanted;
   const [hasSkipped, setSkipped] = useState(false);
@@ -187,7 +185,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       const named = [...dates, ...(skipped.length > mostNamed ? ['…'] : [])].join('; ');
       toast((isRequest ? t().requestedSeries : t().bookedSeries)(bookingIds.length, skipped.length, named));
     } else toast(isRequest ? t().requested(what) : t().booked(what));
-    close();
+    onClose();
   }
   async function change(
     edited: Booking,
@@ -208,7 +206,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     }
     store.hear(done);
     toast(t().changed(line`${done.resourceName}, ${rangeIn(done.timeZone, done.start, done.end)}`));
-    close();
+    onClose();
   }
   /** Shows the new state of the booking, with what was edited. */
   async function readAgain(id: string): Promise<void> {
@@ -293,7 +291,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   return h(Dialog, {
     title: booking ? t().editBooking : t().newBooking,
     isKept: true,
-    onClose: close,
+    onClose,
     children: form,
   });
 };
