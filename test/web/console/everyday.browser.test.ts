@@ -178,4 +178,30 @@ describeInBrowser('Every day at the console', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('Users are told when a room is open in which they could not book, and which dates of a series are closed', async () => {
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service, { role: 'User' });
+    const form = page.getByRole('dialog', { name: 'Book a room' });
+    const fill = (label: string, text: string) => form.getByLabel(label, { exact: true }).fill(text);
+    const book = () => form.getByRole('button', { name: 'Book', exact: true }).click();
+    await open(`?screen=rooms&day=${day}`);
+    await signIn();
+    await page.getByRole('button', { name: 'Book …' }).click();
+    await fill('Title', 'Late');
+    await fill('From', '19:30');
+    await fill('To', '20:30');
+    const hint = form.locator('p.hint[role="status"]');
+    expect(await hint.count()).toBe(0);
+    await book();
+    await hint.waitFor();
+    expect(await hint.textContent()).toBe('The room is not open then, on this day only 07:00–20:00.');
+    await fill('From', '09:00');
+    await fill('To', '10:00');
+    await form.getByLabel('Repeat').selectOption('daily');
+    await fill('Last day of the series', addDays(day, 4));
+    await book();
+    await hint.filter({ hasText: /^On 2 of 5 dates the room is not open \(Sat.*; Sun.*\)\.$/ }).waitFor();
+    expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+    await close();
+  });
 });

@@ -243,9 +243,10 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const isElsewhere = offsetAt(timeZone, start) !== offsetAt(ownZone, start);
   const isTwofold = [start, end].some((at) => timeText(timeZone, at) !== clockText(minutesAt(timeZone, at)));
   const days = rule && !isShort ? daysOf(choice) : [day];
-  // The server lets Admins book at any time, and says nothing of it.
-  const room = person.value?.role === 'Admin' && !block ? rooms.find(({ id }) => id === roomId) : undefined;
   const isClosed = refusal?.faults.some(({ code }) => code === 'OutsideOpeningHours');
+  // The server lets Admins book at any time, and says nothing of it; it tells others that the room is closed, but not when.
+  const mayBeClosed = isClosed || (person.value?.role === 'Admin' && !block);
+  const room = mayBeClosed ? rooms.find(({ id }) => id === roomId) : undefined;
   const maySkip = (rule !== undefined || scope !== 'This') && !hasSkipped;
   const repeatFields = html`
     <div class="fields">

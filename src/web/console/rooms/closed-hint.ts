@@ -1,9 +1,10 @@
-/** Tells an Admin, who may book at any time, that the room is not open then: on a holiday, or outside of its hours. */
+/** Tells that the room is not open then, on a holiday or outside of its hours, and that Admins may book nevertheless. */
 import { ask } from '../client.ts';
 import { addDays, clockText, dayAt, daysBetween, dayText, instantOf, minutesAt } from '../clock.ts';
 import { OpenTimesDocument } from '../generated/graphql.ts';
 import { useAsked } from '../parts/asked.ts';
 import { type Component, html } from '../parts/html.ts';
+import { person } from '../session.ts';
 import { t } from '../texts/closed-hint.ts';
 import type { Span } from './geometry.ts';
 import { type Room, spanOf } from './store.ts';
@@ -61,7 +62,6 @@ export const ClosedHint: Component<ClosedHintProperties> = ({ room, days, start,
       return `${at(opens)}–${closes === next ? '24:00' : at(closes)}`;
     });
   const ofOne = hours.length > 0 ? t().inside(hours.join(', ')) : t().allDay;
-  return html`<p class="hint" role="status">${
-    days.length > 1 ? t().dates(closed.length, days.length, named.join('; ')) : ofOne
-  }</p>`;
+  const told = days.length > 1 ? t().dates(closed.length, days.length, named.join('; ')) : ofOne;
+  return html`<p class="hint" role="status">${told}${person.value?.role === 'Admin' && ` ${t().adminsMay}`}</p>`;
 };
