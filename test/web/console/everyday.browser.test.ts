@@ -204,4 +204,21 @@ describeInBrowser('Every day at the console', () => {
     expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
     await close();
   });
+
+  test('paper shows which day it is, and what each picture of the figures of use is about', async () => {
+    const { open, signIn, page, close } = await openConsole(browser, service);
+    await open(`?screen=rooms&day=${day}`);
+    await signIn();
+    await page.emulateMedia({ media: 'print' });
+    const headings = async () => {
+      const all = page.getByRole('heading');
+      await all.first().waitFor();
+      return await all.allTextContents();
+    };
+    expect(await headings()).toEqual([expect.stringMatching(/^Wednesday, .*10,/)]);
+    await page.getByRole('navigation').waitFor({ state: 'hidden' });
+    await open('?screen=use');
+    await page.getByRole('heading', { name: 'Occupancy by room' }).waitFor();
+    await close();
+  });
 });
