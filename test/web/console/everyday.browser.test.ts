@@ -221,4 +221,22 @@ describeInBrowser('Every day at the console', () => {
     await page.getByRole('heading', { name: 'Occupancy by room' }).waitFor();
     await close();
   });
+
+  test('with chosen colours, the current section and what is pressed look different from the others', async () => {
+    const { open, signIn, page, close } = await openConsole(browser, service);
+    await page.emulateMedia({ forcedColors: 'active' });
+    await open('?screen=rooms');
+    await signIn();
+    const look = (name: string, property: string) =>
+      page
+        .getByText(name, { exact: true })
+        .first()
+        .evaluate((self, key) => getComputedStyle(self)[key as never], property);
+    expect(await look('Rooms', 'borderBottomColor')).not.toBe(await look('Changes', 'borderBottomColor'));
+    expect(await look('Day', 'backgroundColor')).not.toBe(await look('Week', 'backgroundColor'));
+    await open('?screen=master');
+    await page.getByRole('link', { name: 'Holidays' }).waitFor();
+    expect(await look('Holidays', 'borderBottomColor')).toBe(await look('Groups', 'borderBottomColor'));
+    await close();
+  });
 });
