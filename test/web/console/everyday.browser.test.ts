@@ -239,4 +239,17 @@ describeInBrowser('Every day at the console', () => {
     expect(await look('Holidays', 'borderBottomColor')).toBe(await look('Groups', 'borderBottomColor'));
     await close();
   });
+
+  test('a double click saves once, and says so once', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=master&part=hours');
+    await signIn();
+    await page.getByRole('button', { name: 'New exception …' }).click();
+    await page.getByLabel('Reason').fill('Works');
+    await page.getByRole('button', { name: 'Save', exact: true }).dblclick();
+    await page.getByRole('cell', { name: 'Works', exact: true }).waitFor();
+    expect(await page.locator('.toast').count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });
