@@ -198,7 +198,10 @@ describeInBrowser('The master data of the console', () => {
     await call('PUT', rules, { Items: [{ Weekdays: [7], Opens: '12:00', Closes: '02:00' }] });
     await bar('Saturday 10:00–14:00').press('Delete');
     await button('Save').click();
-    await page.getByRole('alert').getByText('Admin of school has changed this').waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/^Admin of school has changed this at \d\d:\d\d\.$/)
+      .waitFor();
     await button('Discard').click();
     await bar('Sunday 12:00–02:00').waitFor();
   });

@@ -103,7 +103,7 @@ export function StaleBox({ stale: { act, isGone }, names = [] }: { stale: Stale;
   };
   return html`
     <div class="stale" role="alert">
-      <p>${t().changedBy(who, when)}</p>
+      <p>${t().changedBy(who, when)}${changes.length > 0 ? ':' : '.'}</p>
       ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${t().memberChange(labelOf(member) ?? '', nameOf(member, from), nameOf(member, to))}</li>`)}</ul>`}
       <p>${t().typedStays}</p>
     </div>

@@ -56,7 +56,7 @@ export const t = texts(
     sampleRoom: 'HS 101',
     sampleState: 'Frei',
     somebody: 'Jemand',
-    changedBy: (who: string, when: string) => `${who} hat das ${when ? `um ${when} ` : 'inzwischen '}geändert:`,
+    changedBy: (who: string, when: string) => `${who} hat das ${when ? `um ${when} ` : 'inzwischen '}geändert`,
     memberChange: (member: string, from: string | null, to: string | null) =>
       `${member}: ${valueText(from, 'leer')} → ${valueText(to, 'leer')}`,
     typedStays:
@@ -192,7 +192,7 @@ export const t = texts(
     sampleRoom: 'HS 101',
     sampleState: 'Free',
     somebody: 'Somebody',
-    changedBy: (who: string, when: string) => `${who} has changed this ${when ? `at ${when}` : 'meanwhile'}:`,
+    changedBy: (who: string, when: string) => `${who} has changed this ${when ? `at ${when}` : 'meanwhile'}`,
     memberChange: (member: string, from: string | null, to: string | null) =>
       `${member}: ${from || 'empty'} → ${to || 'empty'}`,
     typedStays: 'The new state is loaded; your input is still here. Check it and save again.',
