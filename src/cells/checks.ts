@@ -1,6 +1,7 @@
 /** What must hold in both installations while a tenant is moved; each refusal says what to do. */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { ourSchema } from '../db/our-schema.ts';
 import { Conflict } from '../errors.ts';
 import { isSchemaMissing } from '../flow/database-errors.ts';
 import { unguarded } from './guards.ts';
@@ -128,8 +129,8 @@ export async function checkKeys(from: Database, to: Database, { id }: TenantRow)
     select class.relname as name, attname as column
     from pg_index join pg_class class on class.oid = indrelid
     join pg_attribute on attrelid = class.oid and attnum = indkey[0]
-    where indisunique and indnkeyatts = 1 and indpred is null and indexprs is null and class.relname in (
-      select table_name from information_schema.columns where table_schema = 'public' and column_name = 'mandator_id')
+    where indisunique and indnkeyatts = 1 and indpred is null and indexprs is null and class.relnamespace = ${sql.raw(ourSchema)}
+      and exists (select from pg_attribute tenant where tenant.attrelid = class.oid and tenant.attname = 'mandator_id')
       and class.relname not in ('resting_tenant', 'move_mark', 'mail_server')`.execute(from);
   for (const { name, column } of keys) {
     const [table, key] = [sql.table(name), sql.ref(column)];

@@ -1,6 +1,7 @@
 /** What a tenant consists of, read from the catalogue, so that a table of a later release is not forgotten. */
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
+import { ourSchema } from '../db/our-schema.ts';
 
 export type TenantTable = {
   name: string;
@@ -23,7 +24,7 @@ export async function listTenantTables(db: Database | Transaction): Promise<Tena
       ) as "sendsChanges"
     from pg_class class
     join pg_attribute tenant on tenant.attrelid = class.oid and tenant.attname = 'mandator_id' and not tenant.attisdropped
-    where class.relnamespace = 'public'::regnamespace and class.relkind = 'r' and class.relpersistence = 'p'
+    where class.relnamespace = ${sql.raw(ourSchema)} and class.relkind = 'r' and class.relpersistence = 'p'
       and class.relname not in ('resting_tenant', 'move_mark')
     order by class.relname`.execute(db);
   return rows;

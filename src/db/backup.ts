@@ -10,6 +10,7 @@ import { Conflict } from '../errors.ts';
 import { codeOf } from '../flow/database-errors.ts';
 import { connecting } from './database.ts';
 import { PrimaryClient } from './hosts.ts';
+import { isOurSequence, ourSchema } from './our-schema.ts';
 import { inspectTableFile, type TablePart, type TableText, writeTableFile } from './table-file.ts';
 
 const head = z.object({
@@ -51,7 +52,7 @@ export async function listTables(client: pg.Client): Promise<StoredTable[]> {
         where attrelid = class.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum
       ) as columns
     from pg_class class
-    where class.relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace)
+    where class.relnamespace in (${ourSchema}, 'graphile_worker'::regnamespace)
       and class.relkind = 'r' and class.relpersistence = 'p'
       and class.relname not in ('kysely_migration', 'kysely_migration_lock', 'migrations')
     order by 1`);
@@ -67,8 +68,9 @@ async function describe(client: pg.Client, version: string): Promise<Backup> {
   const migrations = await client.query<{ name: string }>('select name from kysely_migration order by name');
   // Not from the snapshot, but read after it was taken, so no id is given twice.
   const sequences = await client.query<{ name: string; last: string }>(`
-    select format('%I.%I', schemaname, sequencename) as name, last_value::text as last from pg_sequences
-    where schemaname in ('public', 'graphile_worker') and last_value is not null`);
+    select case when ${isOurSequence} then quote_ident(sequencename) else format('%I.%I', schemaname, sequencename) end as name,
+      last_value::text as last
+    from pg_sequences where (${isOurSequence} or schemaname = 'graphile_worker') and last_value is not null`);
   return {
     Roomgate: 'backup',
     Format: 1,

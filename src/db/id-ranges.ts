@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { ConfigError } from '../config.ts';
 import type { Database, Transaction } from './database.ts';
+import { isOurSequence } from './our-schema.ts';
 
 /** A margin for ids that other sessions take while the value of a sequence is being changed. */
 const givenMeanwhile = 1_000;
@@ -17,7 +18,7 @@ export async function startIdsOf(db: Database, cell: number): Promise<void> {
   if (cell === 0) return;
   const { rows } = await sql<{ sequence: string; last: number | null; type: keyof typeof ranges }>`
     select quote_ident(sequencename) as sequence, last_value::float8 as last, data_type::text as type
-    from pg_sequences where schemaname = 'public'`.execute(db);
+    from pg_sequences where ${sql.raw(isOurSequence)}`.execute(db);
   for (const { sequence, last, type } of rows) {
     const first = cell * ranges[type];
     if ((last ?? 0) >= first + ranges[type])
@@ -52,7 +53,7 @@ export async function passIdsOf(
     join pg_depend on classid = 'pg_class'::regclass and objid = quote_ident(sequencename)::regclass and deptype in ('a', 'i')
     join pg_class owner on owner.oid = refobjid
     join pg_attribute on attrelid = refobjid and attnum = refobjsubid
-    where schemaname = 'public' and (owner.relname = 'mandator' or exists (
+    where ${sql.raw(isOurSequence)} and (owner.relname = 'mandator' or exists (
       select from pg_attribute as other
       where other.attrelid = owner.oid and other.attname = 'mandator_id' and not other.attisdropped))`.execute(db);
   for (const { sequence, last, type, table, column, tenant } of sequences) {

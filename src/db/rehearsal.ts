@@ -12,6 +12,7 @@ import type { Log } from '../log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { likeThis } from './locale.ts';
 import { apply, findDisorder, listKnown, migrateTo, pendingMigrations } from './migrate.ts';
+import { ourSchema } from './our-schema.ts';
 
 /** In order of strength, from the weakest that writes. */
 const modes: Record<string, Locked['holdsUp']> = {
@@ -29,7 +30,7 @@ type Size = { rows: number | null; bytes: number };
 async function readSizes(db: Database): Promise<Map<string, Size>> {
   const { rows } = await sql<Size & { name: string }>`
     select relname as name, nullif(reltuples, -1)::float8 as rows, pg_total_relation_size(oid)::float8 as bytes
-    from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(db);
+    from pg_class where relnamespace = ${sql.raw(ourSchema)} and relkind = 'r'`.execute(db);
   return new Map(rows.map(({ name, ...size }) => [name, size]));
 }
 

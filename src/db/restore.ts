@@ -14,6 +14,7 @@ import { type Backup, backupShapes, connect, countQueueMigrations, inspectBackup
 import { type Database, openDatabase } from './database.ts';
 import { isUnicode, likeThis, notUnicode } from './locale.ts';
 import { listKnown, migrateTo } from './migrate.ts';
+import { ourSchema } from './our-schema.ts';
 import { withTableFile } from './table-file.ts';
 
 /** Writes the rows of the file into a database of the same schema, in one transaction. */
@@ -144,7 +145,7 @@ type FormerDatabase = { name: string; options: string; owner: string };
 const anotherTable = `
   select class.oid::regclass::text as name from pg_class class join pg_namespace space on space.oid = relnamespace
   where relkind in ('r', 'p', 'm', 'f') and nspname !~ '^pg_' and nspname not in ('information_schema', 'graphile_worker')
-    and relnamespace is distinct from (select relnamespace from pg_class where oid = to_regclass('mandator'))
+    and relnamespace is distinct from ${ourSchema}
     and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = class.oid and deptype = 'e')
   order by 1 limit 1`;
 

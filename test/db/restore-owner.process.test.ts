@@ -1,12 +1,14 @@
-/** Into a database that belongs to the role of the service, or that others use. */
+/** Into a database that belongs to the role of the service or that others use, and of tables in another schema. */
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { writeArchive } from '../../src/cells/service.ts';
 import { writeBackup } from '../../src/db/backup.ts';
 import { withDatabase } from '../../src/db/database.ts';
+import { startIdsOf } from '../../src/db/id-ranges.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { restoreBackup } from '../../src/db/restore.ts';
 import { atDatabase } from '../../src/flow/database-urls.ts';
@@ -41,10 +43,11 @@ async function create(options: string): Promise<string> {
   return atDatabase(server.url, name);
 }
 
-const restore = (url: string, force = false) =>
+const restore = (url: string, options: { file?: string; force?: boolean } = {}) =>
   restoreBackup(url, {
     file,
-    force,
+    force: false,
+    ...options,
     log,
     prepareQueue: migrateQueue,
     finish: async (db) => void (await migrate(db, log)),
@@ -82,6 +85,31 @@ test('a database with tables of others is replaced only by force', async () => {
     'has tables of others (wiki.page); --force discards them. Nothing was changed.',
   );
   expect(await ask(url, 'select id from wiki.page')).toEqual([{ id: 1 }]);
-  await restore(url, true);
+  await restore(url, { force: true });
   expect(await ask(url, 'select code from mandator')).toEqual([{ code: 'muni' }]);
+});
+
+test('a backup and the file of a tenant have the rows of tables in a schema of their own', async () => {
+  const url = await create('');
+  await ask(
+    url,
+    'create schema "Rooms"',
+    `alter database ${new URL(url).pathname.slice(1)} set search_path = "Rooms", public`,
+  );
+  const [own, archive] = ['own.backup', 'muni.gz'].map((name) => path.join(folder, name)) as [string, string];
+  await withDatabase(url, log, async (db) => {
+    await migrate(db, log);
+    await migrateQueue(db);
+    await startIdsOf(db, 1);
+    await sql`insert into mandator (code, name) values ('muni', 'Municipal school')`.execute(db);
+    await sql`insert into location (mandator_id, name, time_zone) select id, 'Main', 'UTC' from mandator`.execute(db);
+    // The tenant, the location and its change.
+    expect(await writeArchive(db, 'muni', archive)).toMatchObject({ rows: 3 });
+  });
+  await writeBackup(url, '0.1.0', own);
+  const other = await create('');
+  await restore(other, { file: own });
+  const [last] = await ask(other, `select last_value::float8 as last from location_id_seq`);
+  expect(await ask(other, 'select name, id from location')).toEqual([{ name: 'Main', id: last!['last'] }]);
+  expect(last!['last']).toBe(10_000_001);
 });
