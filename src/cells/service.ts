@@ -14,7 +14,7 @@ import { insistOnDirect } from '../db/direct.ts';
 import { Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
-import { forgetEndedFreezes, liftGuards } from './guards.ts';
+import { forgetEndedFreezes, liftGuards, unguarded } from './guards.ts';
 import { moveTenant, type TenantMove, undoMove } from './move.ts';
 import { dropCopy, removeAway } from './removal.ts';
 import { unpublish, unsubscribe } from './replication.ts';
@@ -54,6 +54,8 @@ export async function deleteTenant(db: Database, code: string): Promise<{ rows: 
     const rest = await findRest(db, code);
     if (rest?.state === 'Coming') return { rows: await dropCopy(db, tenant) };
     if (rest?.state !== 'Away') {
+      // Refused before the tenant rests, where the role may not do what follows.
+      await db.transaction().execute(unguarded);
       const until = await freeze(db, tenant, deleteSeconds);
       if (!(await sendAway(db, tenant, { until, destination: null })))
         throw new Conflict(`The tenant ${code} is still being written; try again.`);

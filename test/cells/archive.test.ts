@@ -152,6 +152,18 @@ test('a tenant that is being moved or removed is neither written into a file nor
   await readArchive(db, file);
 });
 
+test('a tenant that the role of the database may not remove continues to take writes', async () => {
+  const { context, databaseUrl } = service;
+  await makeTenant(context.db, { code: 'kept' });
+  const role = `plain_${path.basename(databaseUrl)}`;
+  await sql`create role ${sql.id(role)} in role current_user`.execute(context.db);
+  const db = openDatabase(databaseUrl, { max: 4, log: openLog('silent'), statementTimeout: 0, settings: { role } });
+  await expect(deleteTenant(db, 'kept')).rejects.toThrow('grant set on parameter session_replication_role');
+  expect(await context.db.selectFrom('resting_tenant').select('code').execute()).toEqual([]);
+  await db.destroy();
+  await sql`drop role ${sql.id(role)}`.execute(context.db);
+});
+
 test('the ids of a restored tenant are not given again, and all its changes have a position in the feed', async () => {
   const { mandatorId, locationId, resources } = await makeTenant(service.context.db, { code: 'back' });
   const { db } = service.context;
