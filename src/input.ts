@@ -149,14 +149,18 @@ export function respell(error: unknown, sent: unknown): void {
   }
 }
 
+/** zod counts the characters of a text that is sent in the place of a list, too, and the entries of a list in that of a text. */
+const isSizeOfAnotherType = (issue: z.core.$ZodIssue, before: z.core.$ZodIssue | undefined): boolean =>
+  (issue.code === 'too_big' || issue.code === 'too_small') &&
+  before?.code === 'invalid_type' &&
+  pointerTo(issue.path.map(String)) === pointerTo(before.path.map(String));
+
 /**
  * The error for the first faults of an input, `mostFaults` at most.
  * @param describe is called for the reported issues only
  */
-function invalidInput(
-  { issues }: z.ZodError,
-  describe: (issue: z.core.$ZodIssue) => readonly FieldError[],
-): InvalidInput {
+function invalidInput(error: z.ZodError, describe: (issue: z.core.$ZodIssue) => readonly FieldError[]): InvalidInput {
+  const issues = error.issues.filter((issue, at) => !isSizeOfAnotherType(issue, error.issues[at - 1]));
   const count = issues.reduce((sum, issue) => sum + ('keys' in issue ? issue.keys.length : 1), 0);
   const faults = issues.slice(0, mostFaults).flatMap(describe).slice(0, mostFaults);
   const told = faults.slice(0, mostInMessage).map(({ message }) => message);

@@ -170,6 +170,11 @@ describe('422 with every fault at once, its Pointer as it was sent', () => {
     expect((await send(`{"Name":"a","Count":${value}}`)).status).toBe(422);
   });
 
+  test('a value of another type has no fault of its length beside that', async () => {
+    const { detail, faults } = await send(JSON.stringify({ Name: Array(11).fill('x') }));
+    expect([detail, faults.length]).toEqual(['Name: must be a text in quotes.', 1]);
+  });
+
   test('the text of many faults ends, and says how many there are', async () => {
     const { detail, faults } = await send(
       JSON.stringify({
