@@ -52,9 +52,10 @@ export const settingsPage = () => `${note('src/settings.ts')}
 # Settings
 
 Settings are in \`appsettings.json\`, or in environment variables of the same name in any case. Names within a group are joined
-by two underscores: \`Limits__LessonsPerBatch=5000\` sets \`LessonsPerBatch\` in \`Limits\`. The environment takes precedence; an
-empty variable means the default. A wrong value prevents the start, with a line for each fault and exit code 78. The environment
-variable \`APPSETTINGS_FILE\` names another file.
+by two underscores: \`Limits__LessonsPerBatch=5000\` sets \`LessonsPerBatch\` in \`Limits\`. The entries of a list are separated by
+commas: \`Webhooks__TrustedOrigins=http://board.local,http://10.0.0.7:8080\`. The environment takes precedence; an empty variable
+means the default. A wrong value prevents the start, with a line for each fault and exit code 78. The environment variable
+\`APPSETTINGS_FILE\` names another file.
 
 Unknown members of the files, such as those of other products, are ignored with a warning at the start, unless they resemble a
 setting: a misspelt setting prevents the start.
