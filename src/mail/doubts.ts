@@ -1,8 +1,14 @@
 /** Finds items that we have written and that a reading no longer finds as they were written. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { CalendarChanges, ReadingWindow, RemoteGroup, RemoteItem } from '../mail-servers/service.ts';
-import { ownOf } from './items.ts';
+import {
+  boundId,
+  type CalendarChanges,
+  type ReadingWindow,
+  type RemoteGroup,
+  type RemoteItem,
+} from '../mail-servers/service.ts';
+import { ownOf, reasonOfOurs } from './items.ts';
 import type { Calendar, CalendarKey } from './reading.ts';
 import { readOthers } from './stored-items.ts';
 import { joined, writingOf } from './wanted.ts';
@@ -19,6 +25,45 @@ export async function queueWriting(db: Transaction, calendarIds: readonly number
 /** The ids by which the items of a group may be known. */
 const namesOf = ({ id, items }: RemoteGroup) => [id, ...items.flatMap(({ series }) => series ?? [])];
 
+type OwnItem = Pick<WrittenRow, 'bookingId' | 'generation'> & { item: RemoteItem };
+
+/** The items that have the mark of one of our bookings. */
+const listOwn = (items: readonly RemoteItem[], mandatorUid: string): OwnItem[] =>
+  items.flatMap((item) => {
+    const mark = ownOf(item, mandatorUid);
+    return mark ? [{ ...mark, item }] : [];
+  });
+
+/**
+ * Finds the items that somebody has moved or copied here, with their marks, from the calendar of another room. Items of a calendar
+ * that was not read before may be left from an earlier use of its mailbox, so they stay ours.
+ */
+async function findCarried(
+  trx: Transaction,
+  { mandatorId, id: calendarId, readWholeAt }: Calendar,
+  own: readonly OwnItem[],
+): Promise<Set<RemoteItem>> {
+  if (own.length === 0) return new Set();
+  const sent = own.map(({ bookingId, item }, at) => ({ at, booking: bookingId, item: boundId(item.id) }));
+  const { rows } = await sql<{ at: number }>`
+    select sent.at from jsonb_to_recordset(${JSON.stringify(sent)}) as sent(at integer, booking bigint, item text)
+    where not exists (select from mail_writing as row where row.mandator_id = ${mandatorId}
+        and row.calendar_id = ${calendarId} and row.booking_id = sent.booking)
+      and coalesce(
+        (select bool_and(item.reason is distinct from ${reasonOfOurs}) from mail_item as item
+          where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.item_id = sent.item
+            and item.state <> 'Gone'),
+        ${readWholeAt !== null} and sent.booking in (select booking_id from mail_writing where mandator_id = ${mandatorId}
+          and booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[])))`.execute(trx);
+  return new Set(rows.map(({ at }) => own[at]!.item));
+}
+
+const unmarked = (item: RemoteItem, mandatorUid: string): RemoteItem => ({
+  ...item,
+  origin: null,
+  uid: ownOf({ origin: null, uid: item.uid }, mandatorUid) ? null : item.uid,
+});
+
 type MarkedRow = Pick<WrittenRow, 'bookingId' | 'generation' | 'state' | 'nativeId'>;
 
 /**
@@ -27,16 +72,16 @@ type MarkedRow = Pick<WrittenRow, 'bookingId' | 'generation' | 'state' | 'native
  */
 export async function markWritten(
   trx: Transaction,
-  { mandatorId, id: calendarId, mandatorUid }: Calendar,
+  calendar: Calendar,
   changes: CalendarChanges,
 ): Promise<CalendarChanges> {
+  const { mandatorId, id: calendarId, mandatorUid } = calendar;
   const items = changes.groups.flatMap((group) => group.items);
-  const marked = items.flatMap((item) => {
-    const mark = ownOf({ origin: item.origin, uid: null }, mandatorUid);
-    return mark ? [{ ...mark, item }] : [];
-  });
+  const own = changes.isPublished ? [] : listOwn(items, mandatorUid);
+  const carried = await findCarried(trx, calendar, own);
+  const marked = own.filter(({ item }) => !carried.has(item) && ownOf({ origin: item.origin, uid: null }, mandatorUid));
   const foreign = changes.groups.filter((group) => group.items.some((item) => ownOf(item, mandatorUid) === null));
-  if (foreign.length + marked.length === 0) return changes;
+  if (foreign.length + marked.length + carried.size === 0) return changes;
   const { rows } = await sql<MarkedRow>`
     select booking_id as "bookingId", generation, state, native_id as "nativeId" from mail_writing
     where mandator_id = ${mandatorId} and calendar_id = ${calendarId}
@@ -66,6 +111,7 @@ export async function markWritten(
   );
   const groups = changes.groups.map((group) => {
     const items = group.items.map((item) => {
+      if (carried.has(item)) return unmarked(item, mandatorUid);
       const origin = originAt(group.id, item) ?? (copies.has(item) ? null : item.origin);
       return origin === item.origin ? item : { ...item, origin };
     });
@@ -73,8 +119,6 @@ export async function markWritten(
   });
   return { ...changes, groups };
 }
-
-type OwnItem = Pick<WrittenRow, 'bookingId' | 'generation'> & { item: RemoteItem };
 
 /** Stores rows for items that we have written but that are unknown here; they are removed unless their booking needs them. */
 async function takeUpStrays(trx: Transaction, key: CalendarKey, own: readonly OwnItem[]): Promise<void> {
@@ -105,10 +149,7 @@ export async function doubtWritten(
   { whole, groups, removed, unchanged: standing = [], isPublished = false, address }: CalendarChanges,
 ): Promise<void> {
   const items = groups.flatMap((group) => group.items);
-  const own = items.flatMap((item) => {
-    const mark = ownOf(item, mandatorUid);
-    return mark ? [{ ...mark, item }] : [];
-  });
+  const own = listOwn(items, mandatorUid);
   if (!isPublished) await takeUpStrays(trx, { mandatorId, calendarId }, own);
   const touched = [...removed, ...groups.map(({ id }) => id)];
   const { rows } = await sql<WrittenRow>`

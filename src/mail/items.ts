@@ -52,6 +52,8 @@ export type ItemSurroundings = {
 /** The `occurrence` of an unreadable group; no real occurrence has this name. */
 const wholeGroup = '!';
 const longestItemMs = 366 * dayLength;
+/** The `reason` of items that we have written. */
+export const reasonOfOurs = 'It is one of our own bookings.';
 const longest = { uid: 1_000, email: 254, reason: 500 };
 
 /** The instants of an item; whole days begin and end at midnight in the room's zone. Null if they are invalid. */
@@ -98,7 +100,7 @@ function passOver(
 ): Pick<MailItem, 'state' | 'reason'> | undefined {
   if (item.isCancelled) return { state: 'Gone', reason: 'It is cancelled.' };
   if (item.response === 'Declined') return { state: 'Gone', reason: 'The room has declined it.' };
-  if (ownOf(item, mandatorUid)) return { state: 'PassedOver', reason: 'It is one of our own bookings.' };
+  if (ownOf(item, mandatorUid)) return { state: 'PassedOver', reason: reasonOfOurs };
   const fault = faultOf(instants);
   if (fault !== undefined) return { state: 'Unreadable', reason: fault };
   if (item.shownAs === 'Free') return { state: 'PassedOver', reason: 'It is shown as free.' };
