@@ -115,9 +115,7 @@ export const mailServer = z
         .array(mailCalendar, { error: 'must be a list, which an environment variable holds as JSON' })
         .max(10_000)
         .optional()
-        .describe(
-          'The calendars that are read; by default those of all active resources with a `Mailbox`. In a variable as JSON.',
-        ),
+        .describe('The calendars that are read; by default those of all active resources with a `Mailbox`.'),
       PollMinutes: wholeNumber(1, 1_440)
         .optional()
         .describe('ICalendar: minutes between two readings, 15 by default; more if the publisher asks for it.'),

@@ -26,8 +26,10 @@ type Shape = Record<string, z.core.$ZodType>;
 function allowed(schema: z.core.$ZodType): string {
   const issue = z.safeParse(schema, '?').error?.issues[0];
   if (issue?.code === 'invalid_value') return issue.values.map((value) => `\`${String(value)}\``).join(', ');
-  if (issue?.code === 'invalid_type') return issue.expected === 'array' ? 'a list' : issue.expected;
-  return issue ? issue.message.replace(/^must (be )?/, '').replace(/^have /, '') : 'a text';
+  const words = issue?.message.replace(/^must (be )?/, '').replace(/^have /, '');
+  if (issue?.code === 'invalid_type' && words === issue.message)
+    return issue.expected === 'array' ? 'a list' : issue.expected;
+  return words ?? 'a text';
 }
 
 function presetOf(schema: z.core.$ZodType): string {
