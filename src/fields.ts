@@ -43,6 +43,16 @@ export const sentText = (most: number) =>
     .min(1, { error: 'must not be empty', abort: true })
     .max(most, { error: `must have at most ${most} characters`, abort: true });
 
+/** An address of a server outside; whether it may be called is checked by `http/public-fetch.ts`. */
+export const isWebAddress = (written: string): boolean =>
+  /^https?:\/\/[^\s/@]+(\/\S*)?$/i.test(written) && URL.canParse(written);
+export const wrongWebAddress = 'must be an https address, without a password';
+
+/** A key that names a request, so that repeating it is safe (contract 4.2): a header, an argument or a member. */
+export const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 printable ASCII characters without spaces');
+
 /** An instant of a body, or of a query. */
 export const sentInstant = (error = 'must be a date-time such as 2027-02-01T08:00:00Z') =>
   z.iso

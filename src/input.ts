@@ -133,11 +133,6 @@ function faultsOf(issue: z.core.$ZodIssue, follow: Follow): FieldError[] {
   return [fault(issue.path, codeOfIssue(issue, value), issue.message)];
 }
 
-/** Idempotency-Key (contract 4.2), as a header and as an argument. */
-export const idempotencyKey = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 printable ASCII characters without spaces');
-
 /** Respells the pointers of an error, thrown after the schema's check, as the client spelled the names. */
 export function respell(error: unknown, sent: unknown): void {
   if (!(error instanceof DomainError)) return;

@@ -1,11 +1,11 @@
 import type { ObjectRef } from '@pothos/core';
 import { z } from 'zod';
 import { Conflict, Forbidden, InvalidInput } from '../errors.ts';
+import { idempotencyKey } from '../fields.ts';
 import { bodyType } from '../graphql/body.ts';
 import { type Builder, type Types, typeNamed } from '../graphql/builder.ts';
 import { globalId, idField } from '../graphql/ids.ts';
 import { enumType, recordType } from '../graphql/record.ts';
-import { idempotencyKey } from '../input.ts';
 import { alternative, roomConflict, toAlternativeRecord, toConflictRecord } from './occupied-wire.ts';
 import { type Booking, type Created, createBooking, type Occupied, type RoomConflict } from './service.ts';
 import * as wire from './wire.ts';

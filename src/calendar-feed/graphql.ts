@@ -1,5 +1,6 @@
 import type { ArgBuilder } from '@pothos/core';
 import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
+import { idempotencyKey as keySchema } from '../fields.ts';
 import { judgedBy } from '../graphql/body.ts';
 import { type AddTypes, type Types, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
@@ -8,7 +9,6 @@ import { idArgument } from '../graphql/ids.ts';
 import { describeMember } from '../graphql/names.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { recordType } from '../graphql/record.ts';
-import { idempotencyKey as keySchema } from '../input.ts';
 import type { CreatedToken } from './service.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';

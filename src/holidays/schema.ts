@@ -1,6 +1,6 @@
 /** Schemas of holiday calendars that the API and tenant files share, and those of tenant files. */
 import { z } from 'zod';
-import { recordOf, toFields } from '../fields.ts';
+import { isWebAddress, recordOf, toFields, wrongWebAddress } from '../fields.ts';
 import { storableText } from '../storable.ts';
 import { readDate } from '../time/days.ts';
 import { type Holiday, longestDays, longestName, mostHolidays } from './reading.ts';
@@ -10,10 +10,7 @@ export const url = z
   .string()
   .max(2_000)
   .transform((written) => written.trim().replace(/^webcal:/i, 'https:'))
-  .refine(
-    (written) => /^https?:\/\/[^\s/@]+(\/\S*)?$/i.test(written) && URL.canParse(written),
-    'must be an https address, without a password',
-  )
+  .refine(isWebAddress, wrongWebAddress)
   .meta({
     description: 'The https address of an .ics file: a public address, or a server that the operator trusts.',
   });

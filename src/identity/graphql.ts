@@ -1,11 +1,11 @@
 import { Conflict, Forbidden, InvalidInput, NotFound } from '../errors.ts';
+import { idempotencyKey as keySchema } from '../fields.ts';
 import { judgedBy } from '../graphql/body.ts';
 import { type AddTypes, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument, idFields } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { recordFields } from '../graphql/record.ts';
-import { idempotencyKey as keySchema } from '../input.ts';
 import { createPinFor, findPin, listPinsOf, listPinsTogether, type Pin, pinList, revokePinOf } from './service.ts';
 import { newPin, pinRecord, toPinRecord } from './wire.ts';
 

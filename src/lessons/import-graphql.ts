@@ -1,11 +1,11 @@
 /** Imports over GraphQL: sends jobs and cancels batches. */
 import type { EnumRef, ObjectRef } from '@pothos/core';
 import { Conflict, Forbidden, InvalidInput, LimitExceeded, Malformed, NotFound } from '../errors.ts';
+import { idempotencyKey } from '../fields.ts';
 import { asSent, partType } from '../graphql/body.ts';
 import type { Builder, Types } from '../graphql/builder.ts';
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
-import { idempotencyKey } from '../input.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
 

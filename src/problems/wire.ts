@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import {
   id,
+  idempotencyKey,
   instant,
   live,
   maybeInstant,
@@ -55,9 +56,7 @@ export const newProblem = z
     ReportedAt: sentInstant().nullable().default(null).meta({
       description: 'When it was reported, if it is sent later; null for now. An instant in the future counts as now.',
     }),
-    Key: z
-      .string()
-      .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 printable ASCII characters without spaces')
+    Key: idempotencyKey
       .nullable()
       .default(null)
       .meta({ description: 'A report that is repeated with the same key, however late, is stored once.' }),

@@ -3,10 +3,11 @@ import { type Request, type RequestHandler, type Response, Router } from 'expres
 import { z } from 'zod';
 import { type Context, reading as readingIn, type Viewer, type Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
+import { idempotencyKey } from '../fields.ts';
 import { openLargeAnswers } from '../flow/large-answers.ts';
 import { workFor } from '../flow/working.ts';
 import { personSends } from '../http/body-memory.ts';
-import { idempotencyKey, readInput, respell } from '../input.ts';
+import { readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { type RestAnswer, writeAnswer } from './answers.ts';
 import { readJson } from './body.ts';

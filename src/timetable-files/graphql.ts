@@ -1,11 +1,12 @@
 import type { InputRef } from '@pothos/core';
 import type { z } from 'zod';
 import { Conflict, Forbidden, InvalidInput, LimitExceeded, Malformed } from '../errors.ts';
+import { idempotencyKey } from '../fields.ts';
 import { bodyType, partType } from '../graphql/body.ts';
 import { type AddTypes, enumNamed, typeNamed } from '../graphql/builder.ts';
 import { given } from '../graphql/given.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
-import { idempotencyKey, readInput } from '../input.ts';
+import { readInput } from '../input.ts';
 import { addProfiles } from './profile-graphql.ts';
 import * as timetables from './service.ts';
 import * as wire from './wire.ts';

@@ -7,6 +7,7 @@ import {
   flag,
   id,
   instant,
+  isWebAddress,
   live,
   maybeInstant,
   maybeText,
@@ -14,6 +15,7 @@ import {
   recordOf,
   sentText,
   text,
+  wrongWebAddress,
 } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import {
@@ -82,10 +84,7 @@ const url = z
   .string('must be a text in quotes')
   .trim()
   .max(longestUrl, `must have at most ${longestUrl} characters`)
-  .refine(
-    (written) => /^https?:\/\/[^\s/@]+(\/\S*)?$/i.test(written) && URL.canParse(written),
-    'must be an https address, without a password',
-  );
+  .refine(isWebAddress, wrongWebAddress);
 const sent = {
   Name: sentText(200).meta({ description: descriptions.name }),
   Url: url.meta({
