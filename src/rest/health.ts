@@ -152,13 +152,20 @@ export function openHealth(context: Context, health: Health): { timeRequests: Re
   async function examine(): Promise<Record<string, boolean>> {
     const { worker } = health;
     const { db, notifications } = context;
-    const [Database, Migrations, pepper, Notifications, Worker] = await Promise.all([
+    let readsPepper = false;
+    const [takes, Migrations, pepper, Notifications, Worker] = await Promise.all([
       holds(() => takesWrites(db)),
       holds(async () => (migrated ||= (await health.pendingMigrations()).length === 0)),
-      holds(health.pepper),
+      holds(async () => {
+        const isRight = await health.pepper();
+        readsPepper = true;
+        return isRight;
+      }),
       holds(() => notifications.hears()),
       holds(async () => (await worker?.()) === true),
     ]);
+    // One check may get the last free connection, and the next none.
+    const Database = takes && (readsPepper || !Migrations);
     // While the database or its schema is unusable the Pepper cannot be checked, and is not the fault to report.
     const Pepper = pepper || !Database || !Migrations;
     return { Database, Migrations, Pepper, Notifications, ...(worker && { Worker }) };

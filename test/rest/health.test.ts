@@ -190,6 +190,16 @@ describe('GET /readyz', () => {
     await ours.close();
   });
 
+  test('503 of the database, not of the Pepper, when the Pepper of the database cannot be read', async () => {
+    const unread = await startHallway(context, { pepper: () => Promise.reject(new Error('too many clients already')) });
+    const answer = await fetch(`${unread.url}/readyz`);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { Checks: { Database: 'Unhealthy', Migrations: 'Healthy', Pepper: 'Healthy' } },
+    ]);
+    await unread.stop();
+  });
+
   test('503 when a check never answers', async () => {
     const { url, stop } = await startHallway(context, { pendingMigrations: () => new Promise(() => {}) });
     const response = await fetch(`${url}/readyz`);
