@@ -73,10 +73,13 @@ export async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () =
   }
 }
 
-/** Aborts at the first SIGTERM or SIGINT. Later ones are ignored, as npm sends Ctrl-C to the process a second time. */
+/**
+ * Aborts at the first SIGTERM, SIGINT or SIGHUP, which a terminal sends as it is closed. Later ones are ignored, as npm sends Ctrl-C to
+ * the process a second time.
+ */
 function onSignal(): AbortSignal {
   const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
   return stop.signal;
 }
 

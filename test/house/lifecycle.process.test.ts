@@ -240,6 +240,12 @@ describe('SIGTERM of a web process', () => {
   });
 });
 
+test.each(['SIGINT', 'SIGHUP'] as const)('%s ends a process as SIGTERM does', async (signal) => {
+  const all = start('All');
+  await all.ready;
+  expect([await all.end(signal), leftEarly(all)]).toEqual([{ code: 0, signal: null }, []]);
+});
+
 describe('two processes that start on an empty database at once', () => {
   test('migrate it once, and both become ready', async () => {
     const url = new URL(database.url);
