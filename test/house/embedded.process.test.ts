@@ -7,6 +7,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { ConfigError } from '../../src/config.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { openLog } from '../../src/log.ts';
 import { until } from '../_util/process.ts';
 
 const source = path.join(import.meta.dirname, '..', '..', 'src');
@@ -204,4 +207,13 @@ describe('the local PostgreSQL', () => {
     await user.leave();
     await client.end();
   });
+});
+
+test('a folder that cannot be made is a fault of the settings, which names the folder and DatabaseUrl', async () => {
+  const folder = path.join(import.meta.filename, 'data');
+  await expect(startEmbeddedPostgres(folder, 'roomgate', openLog('silent'))).rejects.toThrow(
+    new ConfigError(
+      `DatabaseUrl: is empty, and ${folder}, for the local PostgreSQL, cannot be written (ENOTDIR): set DatabaseUrl`,
+    ),
+  );
 });
