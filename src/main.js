@@ -6,6 +6,7 @@
  */
 // The default export: importing a name that an older Node.js lacks would be a syntax error there.
 import module from 'node:module';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -25,6 +26,13 @@ if (major < 24 || (major === 24 && minor < 9))
     `roomgate needs Node.js 24.9 or later, but ${process.execPath} is ${process.version}: ${install}, which installs one ` +
       'unless optional packages are left out',
   );
+
+// A library asks for a home as it is loaded, and fails where neither HOME nor the list of accounts names one.
+try {
+  os.homedir();
+} catch {
+  process.env['HOME'] = '/';
+}
 
 /** @type {Promise<import('./beginning.ts').ServingBegun> | undefined} */
 let begun;

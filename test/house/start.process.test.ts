@@ -13,6 +13,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { examineWorkers } from '../../src/worker/diagnosis.ts';
+import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase, memory } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
 
@@ -198,5 +199,21 @@ describe('PostgreSQL below 16', () => {
       { check: 'Database', level: 'fault', text: refusal, remedy: 'Use PostgreSQL 16 to 18.' },
     ]);
     await db.destroy();
+  });
+});
+
+describe('an account that is in no list, as a container may give', () => {
+  const isRoot = process.getuid?.() === 0;
+  (isRoot ? test : test.skip)(isRoot ? 'needs no HOME' : 'SKIPPED: only root can take another account', async () => {
+    const database = await cloneDatabase();
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['src/main.js', 'migrate'], {
+      cwd: project,
+      uid: 54_321,
+      gid: 54_321,
+      encoding: 'utf8',
+      env: { DatabaseUrl: database.url, Pepper: pepper },
+    });
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'Already current.\n', stderr: '' });
+    await database.drop();
   });
 });
