@@ -46,8 +46,10 @@ function readJson(file: string, setting: string): unknown {
   let text: string;
   try {
     text = fs.readFileSync(file, 'utf8');
-  } catch {
-    throw new ConfigError(`${file}: cannot be read; name another file in ${setting}, or create this one`);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const remedy = code === 'ENOENT' ? 'create this one' : 'let this account read it';
+    throw new ConfigError(`${file}: cannot be read (${code}); name another file in ${setting}, or ${remedy}`);
   }
   try {
     return readJsonText(text);

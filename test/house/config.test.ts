@@ -320,10 +320,18 @@ describe('one line per fault, naming the setting, its value and what is allowed'
     expect(line).not.toContain('hunter2');
   });
 
+  test('a file that is a folder', () => {
+    expect(() => readConfig({ APPSETTINGS_FILE: directory }, directory)).toThrow(
+      new ConfigError(
+        `${directory}: cannot be read (EISDIR); name another file in APPSETTINGS_FILE, or let this account read it`,
+      ),
+    );
+  });
+
   test('a file that is not there', () => {
     const file = path.join(directory, 'absent.json');
     expect(() => readConfig({ APPSETTINGS_FILE: file }, directory)).toThrow(
-      new ConfigError(`${file}: cannot be read; name another file in APPSETTINGS_FILE, or create this one`),
+      new ConfigError(`${file}: cannot be read (ENOENT); name another file in APPSETTINGS_FILE, or create this one`),
     );
   });
 
@@ -466,7 +474,9 @@ describe('identity settings', () => {
     write('appsettings.json', { IdentitySettingsFile: 'absent.json' });
     const file = path.join(directory, 'absent.json');
     expect(() => readConfig({}, directory)).toThrow(
-      new ConfigError(`${file}: cannot be read; name another file in IdentitySettingsFile, or create this one`),
+      new ConfigError(
+        `${file}: cannot be read (ENOENT); name another file in IdentitySettingsFile, or create this one`,
+      ),
     );
   });
 });
