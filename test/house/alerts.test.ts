@@ -97,6 +97,8 @@ describe('promtool', () => {
     [request('bucket', 'status="200",le="+Inf"')]: '0+600x80',
     [on('roomgate_writes_refused_total', 'cause="DiskFull"')]: '0x80',
     [on('nodejs_eventloop_lag_p99_seconds')]: '0.02x80',
+    [on('process_open_fds')]: '100x80',
+    [on('process_max_fds')]: '1000x80',
     // Of a pair, of which the primary is passed over, and at a rest now and then.
     [on('roomgate_standby_used', 'host="b"')]: '1 0 1 0x2 1x75',
     [on('roomgate_queue_jobs_waiting')]: '3x80',
@@ -122,6 +124,7 @@ describe('promtool', () => {
     RoomgateErrors: { [request('count', 'status="503"')]: '0+20x80' },
     RoomgateSlow: { [request('bucket', 'status="200",le="0.5"')]: '0+500x80' },
     RoomgateProcessBusy: { [on('nodejs_eventloop_lag_p99_seconds')]: '0.4x80' },
+    RoomgateFilesRunOut: { [on('process_open_fds')]: '900x80' },
     RoomgateStandbyLeftAlone: { [on('roomgate_standby_used', 'host="b"')]: '1x40 0x40' },
     RoomgateQueueWaits: { [on('roomgate_queue_longest_wait_seconds')]: '0+60x80' },
     RoomgateJobsFail: { [on('roomgate_queue_jobs_failing')]: '1x80' },
