@@ -12,7 +12,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { backOff } from '../flow/retry.ts';
-import { openShares, type SharedTurn } from '../flow/shares.ts';
+import type { SharedTurn, Shares } from '../flow/shares.ts';
 import { keepPublic } from '../http/public-fetch.ts';
 import type { Log } from '../log.ts';
 import { hour } from '../time/durations.ts';
@@ -31,8 +31,7 @@ import {
   writeWaiting,
 } from './waiting.ts';
 
-/** The most webhooks that a process sends to at a time, and the most concurrent messages to each. */
-const placesForEvents = 8;
+/** The most concurrent messages to one webhook. */
 const atOnce = 5;
 /** After this many failures of the receiver in a row the webhook pauses; then one message at a time probes it. */
 const failuresToRest = 5;
@@ -45,19 +44,17 @@ const outagePauseMs = 1_000;
 export const deliverTask = 'DeliverEvents';
 export const jobKeyOf = ({ mandatorId, webhookId }: WebhookKey) => `webhook ${mandatorId} ${webhookId}`;
 
-type Job = { config: Config; log: Log; work: Database; signal: AbortSignal; once<State>(open: () => State): State };
+type Job = { config: Config; log: Log; work: Database; signal: AbortSignal; shares: Shares };
 
 /** A webhook with its connections. */
 type Receiver = HeldWebhook & { kept: Agent };
 
-const openEventTurns = () => openShares(placesForEvents);
-
 /** Sends the due events of a webhook, for some seconds at most; the next job sends the rest. */
 export async function deliverEvents(context: Job, key: WebhookKey): Promise<void> {
-  const { work, signal, once } = context;
+  const { work, signal, shares } = context;
   // Each webhook has turns as if it were a tenant, since each receiver is slow or not by itself; the ids of webhooks are unique.
   const turnWork = { tenant: key.webhookId, name: 'events' };
-  const refusal = await once(openEventTurns).take(key.mandatorId, turnWork, async (turn) => {
+  const refusal = await shares.take(key.mandatorId, turnWork, async (turn) => {
     const until = performance.now() + jobMs;
     const kept = keepPublic();
     try {

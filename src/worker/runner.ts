@@ -17,7 +17,8 @@ import type { Database } from '../db/database.ts';
 import type { DB } from '../db/tables.ts';
 import * as displays from '../displays/tasks.ts';
 import { keepDoing, pause } from '../flow/retry.ts';
-import { openTurns, type Turns } from '../flow/turns.ts';
+import { openShares } from '../flow/shares.ts';
+import { openTurns } from '../flow/turns.ts';
 import * as holidays from '../holidays/tasks.ts';
 import * as identity from '../identity/tasks.ts';
 import * as lessons from '../lessons/tasks.ts';
@@ -60,12 +61,7 @@ export const allSweeps: readonly Sweep[] = [
   ...cells.sweeps,
 ];
 /** How many jobs of a lane run at a time in one process. A short or long job uses a connection of `work`. */
-const lanes: Record<Lane, { places: number }> = {
-  short: { places: 5 },
-  long: { places: 3 },
-  outside: { places: 8 },
-  events: { places: 8 },
-};
+const lanes: Record<Lane, number> = { short: 5, long: 3, outside: 8, events: 8 };
 /** Milliseconds after which each place looks for jobs by itself: rarely, since the alarm tells when there are some. */
 const pollInterval = 120_000;
 const [tidyEvery, tidySoon] = [5_000, 500];
@@ -90,13 +86,13 @@ export function openFigures(
   );
 }
 
-/** `isTaking` is set while the queue library runs; `turns` outlive its restarts. */
-type State = { isTaking?: (() => Promise<boolean>) | undefined; turns: Turns };
+/** `isTaking` is set while the queue library runs; the turns outlive its restarts. */
+type State = Pick<TaskContext, 'turns' | 'shares'> & { isTaking?: (() => Promise<boolean>) | undefined };
 
 /** @param work connections for work that takes minutes: for tasks, and for the runner's own lock */
 export function startWorker(context: Context, work: Database): WorkerHandle {
   const stopping = new AbortController();
-  const state: State = { turns: openTurns(lanes.outside.places) };
+  const state: State = { turns: openTurns(lanes.outside), shares: openShares(lanes.events) };
   // Sweeps run beside the queue, and go on when it fails.
   const sweeping = keepSweeping(allSweeps, { ...context, work, signal: stopping.signal });
   const supervised = keepDoing(stopping.signal, () => serve(context, work, stopping.signal, state), {
@@ -129,7 +125,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     const isBeating = watchPulse(events);
     const alarm = openAlarm(events, {
       tasks: allTasks.map(({ name }) => name),
-      most: Math.max(...Object.values(lanes).map(({ places }) => places)),
+      most: Math.max(...Object.values(lanes)),
     });
     // The queue library shuts down by itself when it cannot record the end of a job.
     events.on('pool:gracefulShutdown', end);
@@ -144,7 +140,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
     const runners: Runner[] = [];
     try {
       await beginStart(session);
-      for (const [lane, { places }] of Object.entries(lanes)) {
+      for (const [lane, places] of Object.entries(lanes)) {
         const tasks = allTasks.filter((task) => task.lane === lane);
         const starting = run({
           pgPool,
@@ -172,7 +168,7 @@ async function serve(context: Context, work: Database, signal: AbortSignal, stat
       for (const pool of pools) await holdRunner(session, pool);
       await endStart(session);
       await holdFingerprint(session, fingerprintOf(context.config, allSweeps));
-      held.resolve({ ...sweepContext, runner: pools[0]!, turns: state.turns });
+      held.resolve({ ...sweepContext, runner: pools[0]!, turns: state.turns, shares: state.shares });
       state.isTaking = async () => isBeating() && (await areHeld(context.db, pools));
       await Promise.all([
         alarm.keepWaking(context.db, sweepContext.signal),

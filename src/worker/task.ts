@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { isResting } from '../db/resting.ts';
+import type { Shares } from '../flow/shares.ts';
 import type { Turns } from '../flow/turns.ts';
 import { inTrace } from '../tracing.ts';
 
@@ -20,6 +21,8 @@ export type TaskContext = SweepContext & {
   runner: string;
   /** The turns of this process at mail servers (see flow/turns.ts). */
   turns: Turns;
+  /** The turns of this process at receivers of events (see flow/shares.ts). */
+  shares: Shares;
 };
 
 /** A metric of the whole installation: a number or, with a label, a number for each value of the label. */

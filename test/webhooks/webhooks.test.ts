@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { type KyselyPlugin, sql } from 'kysely';
 import { forgetOldChanges } from '../../src/changes/service.ts';
 import type { Database } from '../../src/db/database.ts';
+import { openShares } from '../../src/flow/shares.ts';
 import { textOf } from '../../src/webhooks/sending.ts';
 import { deliverEvents, examineWebhooks, forgetDeliveries, giveTimes, queueDue } from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
@@ -76,13 +77,14 @@ const deliveries = async ({ Id }: { Id: number }, query = '') =>
 
 const takeJobs = async () =>
   Number((await sql`delete from graphile_worker._private_jobs where key like 'webhook %'`.execute(db)).numAffectedRows);
+const shares = openShares(8);
 /** Jobs of the worker: one that has taken its time leaves another. */
 const deliver = async (
   { Id: webhookId, tenant = service.tenant }: { Id: number; tenant?: { mandatorId: number } },
   signal = new AbortController().signal,
 ) => {
   const { mandatorId } = tenant;
-  do await deliverEvents({ ...service.context, work: db, signal }, { mandatorId, webhookId });
+  do await deliverEvents({ ...service.context, work: db, signal, shares }, { mandatorId, webhookId });
   while ((await takeJobs()) > 0);
 };
 /** As if all pauses were over. */
@@ -665,7 +667,7 @@ describe('a receiver that fails', () => {
     const { pool, states, pooled } = db as Database & Record<'pool' | 'states' | 'pooled', unknown>;
     const work: Database = Object.assign(db.withPlugin(failing), { pool, states, pooled });
     const { signal } = new AbortController();
-    await deliverEvents({ ...service.context, work, signal }, { mandatorId, webhookId: made.Id });
+    await deliverEvents({ ...service.context, work, signal, shares }, { mandatorId, webhookId: made.Id });
     expect(await takeJobs()).toBe(0);
     expect(
       told()
