@@ -250,4 +250,18 @@ describeInBrowser('Every day at the console', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('long names beside the bars of use are shortened, and not cut off', async () => {
+    const rooms = ['Naturwissenschaftlicher Vorbereitungsraum', 'WC'];
+    const tenant = await makeTenant(service.context.db, { code: 'long', rooms });
+    const { open, signIn, page, complaints, close } = await openConsole(browser, { ...service, tenant });
+    await open('?screen=use');
+    await signIn();
+    const names = page.locator('svg.bars text');
+    await names.first().waitFor();
+    const starts = await names.evaluateAll((all) => all.map((one) => (one as SVGTextElement).getBBox().x));
+    expect(starts.filter((x) => x < 0)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

@@ -14,7 +14,7 @@ export const dayName = (weekday: number, style: 'long' | 'short' = 'long'): stri
 export const hourName = (hour: number): string => `${String(hour).padStart(2, '0')}:00`;
 
 const rowHeight = 28;
-const [nameWidth, barWidth, textWidth] = [160, 420, 90];
+const [nameWidth, barWidth, textWidth] = [200, 420, 90];
 const shorten = (name: string) => (name.length > 22 ? `${name.slice(0, 21)}…` : name);
 
 /** @param most the value of a bar of full length */
