@@ -17,6 +17,10 @@ export const atPrimary = (url: string) =>
 export const atDatabase = (url: string, database: string) =>
   url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*)(?:\/[^?#]*)?/i, (_, server) => `${server}/${database}`);
 
-/** Whether the driver can read the URL. It would ignore what follows a `#`: a password that is not encoded. */
+/**
+ * Whether the driver reads the URL as it is meant. Of a password that is not encoded it would ignore what follows a `#`, and take
+ * what lies between `@` and `/` for the host.
+ */
 export const isDatabaseUrl = (url: string): boolean =>
-  /^postgres(ql)?:\/\/[^#]+$/.test(url) && hostsOf(url).every((one) => URL.canParse(one.replace('@/', '@localhost/')));
+  /^postgres(ql)?:\/\/(?=[^#])[^/?#]*(\/[^/?#@]*)?(\?[^#@]*)?$/.test(url) &&
+  hostsOf(url).every((one) => URL.canParse(one.replace('@/', '@localhost/')));

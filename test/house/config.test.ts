@@ -177,15 +177,22 @@ describe('one line per fault, naming the setting, its value and what is allowed'
         'ReadDatabaseUrl: is (secret); must be a URL that begins with postgres://, with / ? # % of a password as %2F %3F %23 %25',
       ],
     ],
-    ...['a:b/c@d/e', 'a:b?c@d/e', 'a:b#c@d/e', 'a:1#c@d/e', 'a:b@c:x/d', 'a:b@c:1,d:x/e'].map(
-      (rest): [unknown, NodeJS.ProcessEnv, string[]] => [
-        {},
-        { DatabaseUrl: `postgres://${rest}` },
-        [
-          'DatabaseUrl: is (secret); must be empty or a URL that begins with postgres://, with / ? # % of a password as %2F %3F %23 %25',
-        ],
+    ...[
+      'a:b/c@d/e',
+      'a:b?c@d/e',
+      'a:b#c@d/e',
+      'a:1#c@d/e',
+      'a:b@c:x/d',
+      'a:b@c:1,d:x/e',
+      'a:b@c/d@e/f',
+      'a:b@c?d@e/f',
+    ].map((rest): [unknown, NodeJS.ProcessEnv, string[]] => [
+      {},
+      { DatabaseUrl: `postgres://${rest}` },
+      [
+        'DatabaseUrl: is (secret); must be empty or a URL that begins with postgres://, with / ? # % of a password as %2F %3F %23 %25',
       ],
-    ),
+    ]),
     [{ Role: 'Both' }, {}, ['appsettings.json: Role: is "Both"; must be one of All, Web, Worker']],
     [
       { BaseUrl: 'rooms.example' },
