@@ -75,6 +75,33 @@ async function examineWrites(db: Database): Promise<Finding> {
   }
 }
 
+type Blocker = { pid: number; program: string; role: string; state: string; waiting: number; seconds: number };
+
+/** Finds the session that others have waited for longest. Advisory locks are left out: there waiting is a way of working. */
+async function examineLocks(db: Database): Promise<Finding> {
+  const { rows } = await sql<Blocker>`
+    with waiting as (
+      select pid, extract(epoch from clock_timestamp() - min(waitstart))::int as seconds from pg_locks
+      where not granted and locktype <> 'advisory' and waitstart < clock_timestamp() - interval '2 seconds'
+        and pid in (select pid from pg_stat_activity where datname = current_database())
+      group by pid)
+    select blocker.pid, coalesce(application_name, '') as program, usename as role, coalesce(state, 'hidden') as state,
+      count(*)::int as waiting, max(seconds) as seconds
+    from waiting cross join lateral (select distinct unnest(pg_blocking_pids(waiting.pid)) as pid) as blocker
+      join pg_stat_activity as activity on activity.pid = blocker.pid
+    where blocker.pid not in (select pid from waiting)
+    group by blocker.pid, application_name, usename, state order by seconds desc limit 1`.execute(db);
+  const [first] = rows;
+  if (!first) return ok('Waits', 'no statement waits for a lock of another session');
+  const { pid, program, role, state, waiting, seconds } = first;
+  return {
+    check: 'Waits',
+    level: 'warning',
+    text: `statements wait for locks of session ${pid} (${program || 'no name'} of ${role}, ${state}): ${waiting}, the longest for ${seconds} s`,
+    remedy: `If it is stuck, end its transaction: select pg_terminate_backend(${pid})`,
+  };
+}
+
 async function examineMigrations(db: Database): Promise<Finding> {
   try {
     return await compareMigrations(db);
@@ -172,10 +199,11 @@ export async function diagnose(
     return [{ check: 'Database', level: 'fault', text: `cannot be reached: ${message || code}`, remedy }];
   }
   const writes = await findingsOf('Writes', () => examineWrites(db));
+  const waits = await findingsOf('Waits', () => examineLocks(db));
   const migrations = await findingsOf('Migrations', () => examineMigrations(db));
   const sessions = await findingsOf('Sessions', () => examineSessions(url));
   const pool = isPooled(db) ? await findingsOf('Pooler', () => examinePool(url, db)) : [];
-  const findings = [...server, ...writes, ...migrations, ...sessions, ...pool];
+  const findings = [...server, ...writes, ...waits, ...migrations, ...sessions, ...pool];
   if (migrations.some(({ level }) => level !== 'ok')) return findings;
   return [...findings, ...(await examineMore(db)), ...(await findingsOf('Time zones', () => examineZoneRules(db)))];
 }

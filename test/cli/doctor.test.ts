@@ -17,6 +17,7 @@ import { openLog } from '../../src/log.ts';
 import { examineWorkers } from '../../src/worker/diagnosis.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { until } from '../_util/process.ts';
 
 const log = openLog('silent');
 const openTest = (url: string) => openDatabase(url, { max: 2, log, statementTimeout: 5_000 });
@@ -39,7 +40,7 @@ describe('the database', () => {
   test('a sound one: every check is ok, and only the worker is missing', async () => {
     const findings = await diagnose(database.url, db, examineWorkers);
     expect(findings.map(({ check, level }) => `${check} ${level}`)).toEqual([
-      ...['Database ok', 'Extension ok', 'Locale ok', 'Clock ok', 'Writes ok'],
+      ...['Database ok', 'Extension ok', 'Locale ok', 'Clock ok', 'Writes ok', 'Waits ok'],
       ...['Migrations ok', 'Notifications ok', 'Locks ok'],
       // Whether the zone rules are of one release is the machine's affair.
       ...['Workers warning', 'Queue ok', expect.stringMatching(/^Time zones (ok|warning)$/)],
@@ -60,6 +61,28 @@ describe('the database', () => {
       },
     ]);
     expect(findings[0]?.remedy).toMatch(/DatabaseUrl/);
+  });
+
+  test('a session whose lock others wait for is named, with the statement that ends it', async () => {
+    const patient = openDatabase(database.url, { max: 2, log, statementTimeout: 0 });
+    await patient.transaction().execute(async (trx) => {
+      await sql`lock table booking`.execute(trx);
+      const waiting = sql`select count(*) from booking`.execute(patient);
+      await until('the doctor names the session', async () => {
+        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+        const { pid } = rows[0]!;
+        const found = named(await diagnose(database.url, db), 'Waits');
+        return (
+          found?.level === 'warning' &&
+          found.text.startsWith(`statements wait for locks of session ${pid} (`) &&
+          found.text.includes('): 1, the longest for ') &&
+          found.remedy?.endsWith(`(${pid})`)
+        );
+      });
+      await sql`select pg_cancel_backend(pid) from pg_locks where not granted`.execute(trx);
+      await expect(waiting).rejects.toThrow(/cancel/);
+    });
+    await patient.destroy();
   });
 
   test('a role that may have no further connection, or no rights: what to do about it', async () => {
