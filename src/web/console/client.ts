@@ -4,6 +4,7 @@
  */
 import { signal } from '@preact/signals';
 import { retryAfterOf } from '../retry-after.ts';
+import { endLate, isMuch } from './ending.ts';
 import type { TypedDocumentString } from './generated/graphql.ts';
 import { compareClocks, present } from './present.ts';
 
@@ -94,13 +95,14 @@ export async function call(
 ): Promise<Response> {
   const { signal, headers, outlives = false } = options;
   const calledAt = Date.now();
+  const ending = endLate(body, signal);
   try {
     const answer = await fetch(addressOf(path), {
       method,
       headers: { 'X-Roomgate-Console': '1', ...(body && { 'Content-Type': 'application/json' }), ...headers },
       ...(body && { body }),
-      ...(signal && { signal }),
-      keepalive: outlives && typeof body === 'string' && body.length < 16_000,
+      signal: ending.signal,
+      keepalive: outlives && !isMuch(body),
     });
     hear();
     compareClocks(answer, calledAt);
@@ -108,6 +110,8 @@ export async function call(
   } catch (error) {
     if (signal?.aborted) throw error;
     throw offline();
+  } finally {
+    ending.begins();
   }
 }
 

@@ -1,5 +1,6 @@
 /** What people meet at the console every day: an empty school, dates typed by hand, the wrong clock of a machine, paper. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { addDays } from '../../../src/time/days.ts';
 import { makeTenant } from '../../_util/factories.ts';
@@ -247,6 +248,41 @@ describeInBrowser('Every day at the console', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).dblclick();
     await page.getByRole('cell', { name: 'Works', exact: true }).waitFor();
     expect(await page.locator('.toast').count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('a call without an answer ends after a minute: the form can be sent again, and books once', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await page.clock.install();
+    const held = Promise.withResolvers<void>();
+    let isFirst = true;
+    await page.route(/\/graphql$/, async (route) => {
+      if (!isFirst || !route.request().postData()?.includes('mutation CreateBooking')) return route.fallback();
+      isFirst = false;
+      await route.fetch();
+      held.resolve();
+    });
+    await open(`?screen=rooms&day=${day}`);
+    await signIn();
+    await page.getByRole('button', { name: /^Book …/ }).click();
+    await page.getByLabel('Title').fill('Held up');
+    const send = page.getByRole('dialog').getByRole('button', { name: 'Book', exact: true });
+    await send.click();
+    await held.promise;
+    expect(await send.isDisabled()).toBe(true);
+    await page.clock.fastForward(61_000);
+    await page
+      .getByRole('dialog')
+      .getByText(/cannot be reached/)
+      .waitFor();
+    await send.click();
+    await page
+      .getByText(/^Booked: /)
+      .first()
+      .waitFor();
+    const { rows } = await sql`select from booking where subject = 'Held up'`.execute(service.context.db);
+    expect(rows).toHaveLength(1);
     expect(complaints).toEqual([]);
     await close();
   });
