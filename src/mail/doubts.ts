@@ -35,12 +35,13 @@ const listOwn = (items: readonly RemoteItem[], mandatorUid: string): OwnItem[] =
   });
 
 /**
- * Finds the items that somebody has moved or copied here, with their marks, from the calendar of another room. Items of a calendar
- * that was not read before may be left from an earlier use of its mailbox, so they stay ours.
+ * Finds the items that somebody has moved or copied here, with their marks, from the calendar of another room. In a calendar that was
+ * not read before, or not for hours, they stay ours: they may be left from an earlier use of its mailbox, or have been written after
+ * the backup from which this database was restored, for a booking that now stands elsewhere.
  */
 async function findCarried(
   trx: Transaction,
-  { mandatorId, id: calendarId, readWholeAt }: Calendar,
+  { mandatorId, id: calendarId, readWholeAt, isFollowed }: Calendar,
   own: readonly OwnItem[],
 ): Promise<Set<RemoteItem>> {
   if (own.length === 0) return new Set();
@@ -53,7 +54,7 @@ async function findCarried(
         (select bool_and(item.reason is distinct from ${reasonOfOurs}) from mail_item as item
           where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.item_id = sent.item
             and item.state <> 'Gone'),
-        ${readWholeAt !== null} and sent.booking in (select booking_id from mail_writing where mandator_id = ${mandatorId}
+        ${readWholeAt !== null && isFollowed} and sent.booking in (select booking_id from mail_writing where mandator_id = ${mandatorId}
           and booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[])))`.execute(trx);
   return new Set(rows.map(({ at }) => own[at]!.item));
 }

@@ -8,7 +8,8 @@
  * - No connection to the database is held while a mail server is asked.
  * - Items, bookings and the cursor of a reading are written in one transaction, under the lock of the room.
  * - Each version of an item is declined at most once, and only while its room is taken.
- * - An item that was written from here never becomes a booking, and is written again only if somebody has changed it.
+ * - An item that was written from here never becomes a booking, unless somebody copies it or moves it to another room's calendar,
+ *   and is written again only if somebody has changed it.
  * - A calendar stays marked as changed until a reading that began after the mark has succeeded.
  */
 export { alignCalendars, followedSettings, hasCalendars, mayDeviate, openFaultLog } from './calendars.ts';

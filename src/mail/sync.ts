@@ -142,6 +142,7 @@ async function readCalendar(db: Database, { mandatorId, calendarId }: CalendarKe
       resource_id as "resourceId", calendar.kind, calendar.mailbox, address, cursor, window_start as "windowStart",
       window_end as "windowEnd",
       dirty_by as "dirtyBy", marks, read_whole_at as "readWholeAt",
+      coalesce(read_at > now() - interval '2 hours', false) as "isFollowed",
       to_json(missing_items) as "missingItems", readings, failures, fault, deaths, reading_since::text as "leftSince",
       case when reading_since is not null then reading_by end as "leftBy",
       coalesce(reading_since < pg_postmaster_start_time(), false) as "isLeftBeforeStart",

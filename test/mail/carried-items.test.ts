@@ -79,3 +79,16 @@ test('a copy is booked too, and stays whatever becomes of its original', async (
   expect(await there.list('f0')).toEqual([]);
   expect((await there.list('f1')).map(({ subject }) => subject)).toEqual(['Choir']);
 });
+
+test('one that was written before a restore, for a booking that stood in another room, is removed', async () => {
+  const server = await startCalDavServer();
+  leaving.push(server.stop);
+  const desk = await openDesk(server.settingsOf('school'), {});
+  const { path } = server.list('f0')[0]!;
+  server.move(path, path.replace('/f0/', '/f1/'));
+  await sql`update mail_calendar set read_at = read_at - interval '3 hours'`.execute(desk.db);
+  await desk.read();
+  expect(await desk.bookings()).toEqual(['F0 Booking Confirmed']);
+  expect(server.list('f1')).toEqual([]);
+  expect(server.list('f0').map(({ summary }) => summary)).toEqual(['Choir']);
+});
