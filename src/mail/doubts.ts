@@ -46,16 +46,20 @@ async function findCarried(
 ): Promise<Set<RemoteItem>> {
   if (own.length === 0) return new Set();
   const sent = own.map(({ bookingId, item }, at) => ({ at, booking: bookingId, item: boundId(item.id) }));
+  // Nearly all have a row, so what needs a look at the whole tenant is asked of the others alone.
   const { rows } = await sql<{ at: number }>`
-    select sent.at from jsonb_to_recordset(${JSON.stringify(sent)}) as sent(at integer, booking bigint, item text)
-    where not exists (select from mail_writing as row where row.mandator_id = ${mandatorId}
-        and row.calendar_id = ${calendarId} and row.booking_id = sent.booking)
-      and coalesce(
-        (select bool_and(item.reason is distinct from ${reasonOfOurs}) from mail_item as item
-          where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.item_id = sent.item
-            and item.state <> 'Gone'),
-        ${readWholeAt !== null && isFollowed} and sent.booking in (select booking_id from mail_writing where mandator_id = ${mandatorId}
-          and booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[])))`.execute(trx);
+    with strange as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(sent)}) as sent(at integer, booking bigint, item text)
+      where not exists (select from mail_writing as row where row.mandator_id = ${mandatorId}
+        and row.calendar_id = ${calendarId} and row.booking_id = sent.booking))
+    select at from strange where coalesce(
+      (select bool_and(item.reason is distinct from ${reasonOfOurs}) from mail_item as item
+        where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.item_id = strange.item
+          and item.state <> 'Gone'),
+      ${readWholeAt !== null && isFollowed} and strange.booking in (select booking_id from mail_writing
+        where mandator_id = ${mandatorId} and booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[])))`.execute(
+    trx,
+  );
   return new Set(rows.map(({ at }) => own[at]!.item));
 }
 
