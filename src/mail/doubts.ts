@@ -84,18 +84,18 @@ export async function markWritten(
   const items = changes.groups.flatMap((group) => group.items);
   const own = changes.isPublished ? [] : listOwn(items, mandatorUid);
   const carried = await findCarried(trx, calendar, own);
-  const marked = own.filter(({ item }) => !carried.has(item) && ownOf({ origin: item.origin, uid: null }, mandatorUid));
+  const mine = own.filter(({ item }) => !carried.has(item));
   const foreign = changes.groups.filter((group) => group.items.some((item) => ownOf(item, mandatorUid) === null));
-  if (foreign.length + marked.length + carried.size === 0) return changes;
+  if (foreign.length + own.length === 0) return changes;
   const { rows } = await sql<MarkedRow>`
     select booking_id as "bookingId", generation, state, native_id as "nativeId" from mail_writing
     where mandator_id = ${mandatorId} and calendar_id = ${calendarId}
       and (native_id = any (${foreign.flatMap(namesOf)}::text[])
-        or booking_id = any (${marked.map(({ bookingId }) => bookingId)}::bigint[]))`.execute(trx);
+        or booking_id = any (${mine.map(({ bookingId }) => bookingId)}::bigint[]))`.execute(trx);
   const origins = new Map(rows.map((row) => [row.nativeId, originOf(row, mandatorUid)]));
   // Somebody may have turned an item into a series, whose occurrences are then ours.
   const originAt = (id: string, { series = id }: RemoteItem) => origins.get(id) ?? origins.get(series);
-  const elsewhere = marked.filter(({ item }) => originAt(item.id, item) === undefined);
+  const elsewhere = mine.filter(({ item }) => originAt(item.id, item) === undefined);
   const known = await readOthers(
     trx,
     { mandatorId, calendarId },
@@ -109,15 +109,15 @@ export async function markWritten(
       return stillStands ? [[row.bookingId, row.generation]] : [];
     }),
   );
-  const copies = new Set(
-    elsewhere.flatMap(({ bookingId, generation, item }) =>
-      known.has(item.id) || originals.get(bookingId) === generation ? [item] : [],
-    ),
-  );
+  // A calendar of iCalendar holds each UID once, so an item with our mark as its UID is no copy: it has been moved within it.
+  const isCopy = ({ bookingId, generation, item: { origin } }: OwnItem) =>
+    originals.get(bookingId) === generation && ownOf({ origin, uid: null }, mandatorUid) !== null;
+  const copies = elsewhere.filter((one) => known.has(one.item.id) || isCopy(one)).map(({ item }) => item);
+  const others = new Set([...carried, ...copies]);
   const groups = changes.groups.map((group) => {
     const items = group.items.map((item) => {
-      if (carried.has(item)) return unmarked(item, mandatorUid);
-      const origin = originAt(group.id, item) ?? (copies.has(item) ? null : item.origin);
+      const origin = originAt(group.id, item);
+      if (origin === undefined) return others.has(item) ? unmarked(item, mandatorUid) : item;
       return origin === item.origin ? item : { ...item, origin };
     });
     return { ...group, items };
