@@ -35,9 +35,10 @@ const listOwn = (items: readonly RemoteItem[], mandatorUid: string): OwnItem[] =
   });
 
 /**
- * Finds the items that somebody has moved or copied here, with their marks, from the calendar of another room. In a calendar that was
- * not read before, or not for hours, they stay ours: they may be left from an earlier use of its mailbox, or have been written after
- * the backup from which this database was restored, for a booking that now stands elsewhere.
+ * Finds the items that somebody has moved or copied here, with their marks, from the calendar of another room, or from the past:
+ * rows of items that are over are forgotten after a time. In a calendar that was not read before, or not for hours, they stay ours:
+ * they may be left from an earlier use of its mailbox, or have been written after the backup from which this database was restored,
+ * for a booking that now stands elsewhere.
  */
 async function findCarried(
   trx: Transaction,
@@ -45,21 +46,24 @@ async function findCarried(
   own: readonly OwnItem[],
 ): Promise<Set<RemoteItem>> {
   if (own.length === 0) return new Set();
-  const sent = own.map(({ bookingId, item }, at) => ({ at, booking: bookingId, item: boundId(item.id) }));
+  const sent = own.map(({ bookingId, item: { id, end } }, at) => {
+    return { at, booking: bookingId, item: boundId(id), coming: end.getTime() > Date.now() };
+  });
   // Nearly all have a row, so what needs a look at the whole tenant is asked of the others alone.
   const { rows } = await sql<{ at: number }>`
     with strange as materialized (
-      select * from jsonb_to_recordset(${JSON.stringify(sent)}) as sent(at integer, booking bigint, item text)
+      select * from jsonb_to_recordset(${JSON.stringify(sent)}) as sent(at integer, booking bigint, item text, coming boolean)
       where not exists (select from mail_writing as row where row.mandator_id = ${mandatorId}
         and row.calendar_id = ${calendarId} and row.booking_id = sent.booking))
     select at from strange where coalesce(
       (select bool_and(item.reason is distinct from ${reasonOfOurs}) from mail_item as item
         where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.item_id = strange.item
           and item.state <> 'Gone'),
-      ${readWholeAt !== null && isFollowed} and strange.booking in (select booking_id from mail_writing
-        where mandator_id = ${mandatorId} and booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[])))`.execute(
-    trx,
-  );
+      ${readWholeAt !== null && isFollowed} and (
+        strange.booking in (select booking_id from mail_writing
+          where mandator_id = ${mandatorId} and booking_id = any (${own.map(({ bookingId }) => bookingId)}::bigint[]))
+        or coming and exists (select from booking
+          where mandator_id = ${mandatorId} and id = strange.booking and upper(occupied) <= now())))`.execute(trx);
   return new Set(rows.map(({ at }) => own[at]!.item));
 }
 

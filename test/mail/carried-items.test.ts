@@ -114,3 +114,18 @@ test('one stays where it was moved even if its booking follows it there', async 
     [2 * hour, false],
   ]);
 });
+
+test('one of a booking that ended long ago, moved to a time to come, is booked and not removed', async () => {
+  const server = await startCalDavServer();
+  leaving.push(server.stop);
+  const desk = await openDesk(server.settingsOf('school'), {});
+  await sql`update booking set occupied = tstzrange(now() - interval '40 days', now() - interval '39 days')`.execute(
+    desk.db,
+  );
+  await sql`delete from mail_writing`.execute(desk.db);
+  const { path } = server.list('f0')[0]!;
+  server.move(path, path.replace('/f0/', '/f1/'));
+  await desk.read();
+  expect(await desk.bookings()).toEqual(['F0 Booking Confirmed', 'F1 MailItem Confirmed']);
+  expect(server.list('f1').map(({ summary }) => summary)).toEqual(['Choir']);
+});
