@@ -25,14 +25,16 @@ export async function queueWriting(db: Transaction, calendarIds: readonly number
 /** The ids by which the items of a group may be known. */
 const namesOf = ({ id, items }: RemoteGroup) => [id, ...items.flatMap(({ series }) => series ?? [])];
 
-type OwnItem = Pick<WrittenRow, 'bookingId' | 'generation'> & { item: RemoteItem };
+type OwnItem = Pick<WrittenRow, 'bookingId' | 'generation'> & { groupId: string; item: RemoteItem };
 
 /** The items that have the mark of one of our bookings. */
-const listOwn = (items: readonly RemoteItem[], mandatorUid: string): OwnItem[] =>
-  items.flatMap((item) => {
-    const mark = ownOf(item, mandatorUid);
-    return mark ? [{ ...mark, item }] : [];
-  });
+const listOwn = (groups: readonly RemoteGroup[], mandatorUid: string): OwnItem[] =>
+  groups.flatMap(({ id: groupId, items }) =>
+    items.flatMap((item) => {
+      const mark = ownOf(item, mandatorUid);
+      return mark ? [{ ...mark, groupId, item }] : [];
+    }),
+  );
 
 /**
  * Finds the items that somebody has moved or copied here, with their marks, from the calendar of another room, or from the past:
@@ -46,18 +48,18 @@ async function findCarried(
   own: readonly OwnItem[],
 ): Promise<Set<RemoteItem>> {
   if (own.length === 0) return new Set();
-  const sent = own.map(({ bookingId, item: { id, end } }, at) => {
-    return { at, booking: bookingId, item: boundId(id), coming: end.getTime() > Date.now() };
+  const sent = own.map(({ bookingId, groupId, item }, at) => {
+    return { at, booking: bookingId, group_id: boundId(groupId), coming: item.end.getTime() > Date.now() };
   });
   // Nearly all have a row, so what needs a look at the whole tenant is asked of the others alone.
   const { rows } = await sql<{ at: number }>`
     with strange as materialized (
-      select * from jsonb_to_recordset(${JSON.stringify(sent)}) as sent(at integer, booking bigint, item text, coming boolean)
+      select * from jsonb_to_recordset(${JSON.stringify(sent)}) as sent(at integer, booking bigint, group_id text, coming boolean)
       where not exists (select from mail_writing as row where row.mandator_id = ${mandatorId}
         and row.calendar_id = ${calendarId} and row.booking_id = sent.booking))
     select at from strange where coalesce(
       (select bool_and(item.reason is distinct from ${reasonOfOurs}) from mail_item as item
-        where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.item_id = strange.item
+        where item.mandator_id = ${mandatorId} and item.calendar_id = ${calendarId} and item.group_id = strange.group_id
           and item.state <> 'Gone'),
       ${readWholeAt !== null && isFollowed} and (
         strange.booking in (select booking_id from mail_writing
@@ -86,7 +88,7 @@ export async function markWritten(
 ): Promise<CalendarChanges> {
   const { mandatorId, id: calendarId, mandatorUid } = calendar;
   const items = changes.groups.flatMap((group) => group.items);
-  const own = changes.isPublished ? [] : listOwn(items, mandatorUid);
+  const own = changes.isPublished ? [] : listOwn(changes.groups, mandatorUid);
   const carried = await findCarried(trx, calendar, own);
   const mine = own.filter(({ item }) => !carried.has(item));
   const foreign = changes.groups.filter((group) => group.items.some((item) => ownOf(item, mandatorUid) === null));
@@ -158,7 +160,7 @@ export async function doubtWritten(
   { whole, groups, removed, unchanged: standing = [], isPublished = false, address }: CalendarChanges,
 ): Promise<void> {
   const items = groups.flatMap((group) => group.items);
-  const own = listOwn(items, mandatorUid);
+  const own = listOwn(groups, mandatorUid);
   if (!isPublished) await takeUpStrays(trx, { mandatorId, calendarId }, own);
   const touched = [...removed, ...groups.map(({ id }) => id)];
   const { rows } = await sql<WrittenRow>`

@@ -129,3 +129,22 @@ test('one of a booking that ended long ago, moved to a time to come, is booked a
   expect(await desk.bookings()).toEqual(['F0 Booking Confirmed', 'F1 MailItem Confirmed']);
   expect(server.list('f1').map(({ summary }) => summary)).toEqual(['Choir']);
 });
+
+test('a series that one becomes is booked as long as it lasts, also once nothing is known of its booking', async () => {
+  const server = await startCalDavServer();
+  leaving.push(server.stop);
+  const desk = await openDesk(server.settingsOf('school'), { CalendarEdits: 'TakeOver' });
+  const { path } = server.list('f0')[0]!;
+  const text = server.textOf(path);
+  const repeat = async (count: number) => {
+    const rule = `RRULE:FREQ=DAILY;COUNT=${count}\r\nEND:VEVENT`;
+    server.writeText(path.replace('/f0/', '/f1/'), text.replace('END:VEVENT', rule));
+    await desk.read();
+  };
+  server.remove(path);
+  await repeat(2);
+  await sql`delete from mail_writing`.execute(desk.db);
+  await repeat(3);
+  const there = Array(3).fill('F1 MailItem Confirmed');
+  expect(await desk.bookings()).toEqual(['F0 Booking Cancelled', ...there]);
+});
