@@ -43,7 +43,7 @@ export const sentText = (most: number) =>
     .min(1, { error: 'must not be empty', abort: true })
     .max(most, { error: `must have at most ${most} characters`, abort: true });
 
-/** An address of a server outside; whether it may be called is checked by `http/public-fetch.ts`. */
+/** Whether it is written as the address of a server elsewhere; `http/public-fetch.ts` checks whether that may be called. */
 export const isWebAddress = (written: string): boolean =>
   /^https?:\/\/[^\s/@]+(\/\S*)?$/i.test(written) && URL.canParse(written);
 export const wrongWebAddress = 'must be an https address, without a password';

@@ -144,7 +144,7 @@ export function respell(error: unknown, sent: unknown): void {
   }
 }
 
-/** zod counts the characters of a text that is sent in the place of a list, too, and the entries of a list in that of a text. */
+/** zod also counts the characters of a text that stands for a list, and the entries of a list that stands for a text. */
 const isSizeOfAnotherType = (issue: z.core.$ZodIssue, before: z.core.$ZodIssue | undefined): boolean =>
   (issue.code === 'too_big' || issue.code === 'too_small') &&
   before?.code === 'invalid_type' &&

@@ -51,7 +51,7 @@ export type ResourceAvailability = {
 
 /**
  * Lists the active resources that match the query, by id. A resource without known opening hours is always open.
- * @throws Forbidden for a display; Malformed for a window of unusual years, that ends before it begins or is longer than 92
+ * @throws Forbidden for a display; Malformed for a window that is in unusual years, ends before it begins or is longer than 92
  * days, for more than 500 resources, and, in the same words, for an unknown id and for one of another tenant
  * @param writer allocates the spans
  */

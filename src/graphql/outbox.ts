@@ -14,8 +14,8 @@ const most = {
   /** Answers that wait for one of these to be sent. */
   waiting: 100,
   /**
-   * Characters of messages that are not sent yet; each answer under way may have as many more. Past that, nothing is read of the
-   * client: nothing else bounds the answers to its pings, and refusals.
+   * Characters of messages that are not sent yet; each answer under way may have as many more. Past that, nothing is read from
+   * the client, since nothing else bounds the refusals and the answers to its pings.
    */
   unsent: 1_048_576,
 };

@@ -11,6 +11,7 @@ import { inPascalCase, readInput } from '../input.ts';
 import { isJsonObject } from '../json-text.ts';
 
 type Tree = { [name: string]: unknown };
+
 /** The members of a record that its body does not have. */
 export function membersReadOnly(body: z.core.$ZodType, record: z.core.$ZodType | undefined): string[] {
   const [sent, read] = [body, record].map((schema) => Object.keys((schema as z.ZodObject | undefined)?.shape ?? {}));
