@@ -4,7 +4,7 @@ import type { MailOutcome } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { daysAgo } from '../db/days-ago.ts';
 import { boundId, type ReadingWindow } from '../mail-servers/service.ts';
-import type { MailItem, TakenReading } from './items.ts';
+import { type MailItem, reasonOfOurs, type TakenReading } from './items.ts';
 import type { Calendar, CalendarKey } from './reading.ts';
 import { describeConflict } from './standing.ts';
 
@@ -45,7 +45,7 @@ export async function readStored(
   return rows;
 }
 
-/** Which of these ids belong to items that others have made: booked, or in conflict. */
+/** Which of these ids belong to items that others have made: booked, in conflict, or passed over. */
 export async function readOthers(
   db: Database,
   { mandatorId, calendarId }: CalendarKey,
@@ -55,7 +55,8 @@ export async function readOthers(
   const bound = new Map(ids.map((id) => [boundId(id), id]));
   const { rows } = await sql<{ id: string }>`
     select item_id as id from mail_item
-    where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and state in ('Booked', 'Conflict')
+    where mandator_id = ${mandatorId} and calendar_id = ${calendarId}
+      and (state in ('Booked', 'Conflict') or (state = 'PassedOver' and reason is distinct from ${reasonOfOurs}))
       and item_id = any (${[...bound.keys()]}::text[])`.execute(db);
   return new Set(rows.map(({ id }) => bound.get(id) as string));
 }

@@ -93,27 +93,34 @@ test('one that was written before a restore, for a booking that stood in another
   expect(server.list('f0').map(({ summary }) => summary)).toEqual(['Choir']);
 });
 
-test('one stays where it was moved even if its booking follows it there', async () => {
-  const server = await startCalDavServer();
-  leaving.push(server.stop);
-  const desk = await openDesk(server.settingsOf('school'), {});
-  const { path } = server.list('f0')[0]!;
-  const place = path.replace('/f0/', '/f1/');
-  server.move(path, place);
-  await desk.read();
-  const [Start, End] = [2, 3].map((hours) => new Date(from + hours * hour).toISOString());
-  const ResourceId = desk.tenant.resources[1]!.id;
-  expect((await desk.user.patch(`/bookings/${desk.id}`, { ResourceId, Start, End })).status).toBe(200);
-  await desk.settle();
-  await sql`update mail_calendar set cursor = null`.execute(desk.db);
-  await desk.read();
-  expect(await desk.bookings()).toEqual(['F1 Booking Confirmed', 'F1 MailItem Confirmed']);
-  expect(server.list('f0')).toEqual([]);
-  expect(server.list('f1').map((one) => [one.start.getTime() - from, one.path === place])).toEqual([
-    [0, true],
-    [2 * hour, false],
-  ]);
-});
+test.each([[[]], [['TRANSP:TRANSPARENT']]])(
+  'one stays where it was moved even if its booking follows it there %s',
+  async (more) => {
+    const server = await startCalDavServer();
+    leaving.push(server.stop);
+    const desk = await openDesk(server.settingsOf('school'), {});
+    const { path, ...appointment } = server.list('f0')[0]!;
+    const place = path.replace('/f0/', '/f1/');
+    server.remove(path);
+    server.write(place, appointment, ...more);
+    await desk.read();
+    const [Start, End] = [2, 3].map((hours) => new Date(from + hours * hour).toISOString());
+    const ResourceId = desk.tenant.resources[1]!.id;
+    expect((await desk.user.patch(`/bookings/${desk.id}`, { ResourceId, Start, End })).status).toBe(200);
+    await desk.settle();
+    await sql`update mail_calendar set cursor = null`.execute(desk.db);
+    await desk.read();
+    expect(await desk.bookings()).toEqual([
+      'F1 Booking Confirmed',
+      ...(more.length > 0 ? [] : ['F1 MailItem Confirmed']),
+    ]);
+    expect(server.list('f0')).toEqual([]);
+    expect(server.list('f1').map((one) => [one.start.getTime() - from, one.path === place])).toEqual([
+      [0, true],
+      [2 * hour, false],
+    ]);
+  },
+);
 
 test('one of a booking that ended long ago, moved to a time to come, is booked and not removed', async () => {
   const server = await startCalDavServer();
