@@ -121,7 +121,8 @@ export const connecting = (url: string) => ({
 });
 
 /**
- * Sets up a new session. Not by connection parameters: PgBouncer refuses or drops them.
+ * Sets up a new session. Not by connection parameters: PgBouncer refuses or drops them. Settings that this PostgreSQL does not have
+ * are left out; our own, which have a dot in their names, are unknown until they are set.
  * @throws ConfigError when PostgreSQL is too old
  */
 export async function setUpSession(
@@ -134,7 +135,7 @@ export async function setUpSession(
       with version as (select current_setting('server_version_num')::int / 10000 as version),
         setting as (select set_config(name, value, false)
           from unnest($1::text[], $2::text[]) as setting (name, value), version
-          where version >= $3 and current_setting(name, true) is not null)
+          where version >= $3 and (name like '%.%' or current_setting(name, true) is not null))
       select pid, backend_start::text as started, version
       from version, pg_stat_get_activity(pg_backend_pid()), (select count(*) from setting) as done`,
     values: [entries.map(([name]) => name), entries.map(([, value]) => String(value)), leastPostgres],

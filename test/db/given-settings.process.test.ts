@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { connect } from '../../src/db/backup.ts';
-import { withDatabase } from '../../src/db/database.ts';
+import { openDatabase, withDatabase } from '../../src/db/database.ts';
 import { diagnose } from '../../src/db/diagnosis.ts';
 import { openLog } from '../../src/log.ts';
 import { travel } from '../_util/journey.ts';
@@ -79,4 +79,16 @@ test('no transaction is too long, and a backup has instants that each PostgreSQL
   );
   await client.end();
   expect(rows).toEqual([{ timeout: '0', instant: '2027-02-01 12:00:00+00' }]);
+});
+
+test('a setting of our own, which no PostgreSQL knows before, is set in each session', async () => {
+  const db = openDatabase(database.url, {
+    max: 1,
+    log: openLog('silent'),
+    statementTimeout: 0,
+    settings: { 'roomgate.background': 1 },
+  });
+  const { rows } = await sql`select current_setting('roomgate.background', true) as background`.execute(db);
+  expect(rows).toEqual([{ background: '1' }]);
+  await db.destroy();
 });
