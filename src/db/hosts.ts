@@ -23,9 +23,9 @@ const noPassword = () =>
 
 /**
  * How values are written and read, whatever the role or the database has been given. PgBouncer passes on these parameters, unlike
- * most others.
+ * most others. They are spelled as PostgreSQL reports them: otherwise PgBouncer would set them again before each transaction.
  */
-const startupParameters = { DateStyle: 'ISO', TimeZone: 'UTC', standard_conforming_strings: 'on' };
+const startupParameters = { DateStyle: 'ISO, MDY', TimeZone: 'UTC', standard_conforming_strings: 'on' };
 
 /** A client at the host that takes writes. */
 export class PrimaryClient extends pg.Client {

@@ -52,6 +52,25 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
     expect(new Set(outside.map(({ rows }) => rows[0]?.timeout)).size).toBe(1);
   });
 
+  test('sends nothing to PostgreSQL beside the statements themselves', async () => {
+    const one = await startPooler(database.url, 1);
+    const db = openDatabase(one.through(database.url), { max: 1, log, statementTimeout: 5_000, pooled: true });
+    const countCommits = async () => {
+      const { rows } = await sql<{ commits: number }>`
+        select pg_stat_get_db_xact_commit(oid)::float8 as commits, pg_stat_force_next_flush()
+        from pg_database where datname = current_database()`.execute(db);
+      return rows[0]!.commits;
+    };
+    await countCommits();
+    const before = await countCommits();
+    for (let sent = 0; sent < 100; sent++) await sql`select`.execute(db);
+    await countCommits();
+    // The service on this database has some of its own.
+    expect((await countCommits()) - before).toBeLessThan(150);
+    await db.destroy();
+    await one.stop();
+  });
+
   test('in place of the direct connection ends a start, which names it', async () => {
     const server = await startServer(testConfig(pooler.through(database.url)), log);
     await expect(server.ready).rejects.toThrow(
