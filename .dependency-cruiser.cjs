@@ -62,7 +62,7 @@ module.exports = {
     ]),
     onlyTo('supervisor', '^src/supervisor\\.ts$', ['^src/flow/', '^src/(siblings|config|log)\\.ts$']),
     onlyTo('health-app', '^src/health-app\\.ts$', [
-      '^src/http/schemes\\.ts$',
+      '^src/http/(schemes|networks)\\.ts$',
       '^src/identity/authenticate\\.ts$',
       '^src/rest/',
       '^src/graphql/server\\.ts$',

@@ -8,6 +8,7 @@ import helmet from 'helmet';
 import type { Context } from './context.ts';
 import { type DomainError, NotFound } from './errors.ts';
 import type { GraphqlServer } from './graphql/server.ts';
+import { normalizeAddress } from './http/networks.ts';
 import { schemesOf } from './http/schemes.ts';
 import { handleErrors, type InOtherForm } from './rest/errors.ts';
 import { type Health, openHealth } from './rest/health.ts';
@@ -45,6 +46,9 @@ export function createExpress(context: Context, health: Health): { app: Express;
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.set('trust proxy', context.config.TrustProxy);
+  const trusts = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  // A proxy may have written a port beside the address of another one, too.
+  app.set('trust proxy', (address: string, hop: number) => trusts(normalizeAddress(address), hop));
   const { timeRequests, router } = openHealth(context, health);
   const first = [identifyRequests(context.log), guardBrowsers(), timeRequests];
   app.use(...first, router);

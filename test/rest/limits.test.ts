@@ -229,6 +229,18 @@ describe('requests for tokens per address', () => {
   });
 });
 
+test('callers are told apart behind two proxies of which the inner one adds the port of the outer one', async () => {
+  const trusting = { ...settings, TrustProxy: 'loopback,198.51.100.0/24' };
+  const inner = await startServer(testConfig(service.databaseUrl, trusting), silent, { rateWindow: longWindow });
+  await inner.ready;
+  const pin = await newPin();
+  const statuses: number[] = [];
+  for (const client of ['192.0.2.21', '192.0.2.22', '192.0.2.23', '192.0.2.24'])
+    statuses.push((await requestToken(pin, `${client}, 198.51.100.7:49152`, inner.context.config.BaseUrl)).status);
+  expect(statuses).toEqual([200, 200, 200, 200]);
+  await inner.stop();
+});
+
 test.each([
   '/healthz',
   '/readyz',
