@@ -34,9 +34,10 @@ export async function connect(url: string): Promise<pg.Client> {
   const client = new PrimaryClient({ ...connecting(url), application_name: 'roomgate backup' });
   client.on('error', () => {});
   await client.connect();
-  // The reader of a pipe, or a disk, may be slow.
+  // The reader of a pipe, or a disk, may be slow; and one session of a restore waits for another that writes.
   await client.query(`select set_config(name, '0', false)
-    from unnest(array['statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout']) as name
+    from unnest('{statement,transaction,idle_in_transaction_session,idle_session}'::text[]) as bounded,
+      concat(bounded, '_timeout') as name
     where current_setting(name, true) is not null`);
   return client;
 }

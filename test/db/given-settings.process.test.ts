@@ -17,6 +17,7 @@ const given = {
   standard_conforming_strings: 'off',
   default_transaction_isolation: 'serializable',
   transaction_timeout: '1min',
+  idle_session_timeout: '1min',
 };
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: Service | undefined;
@@ -67,18 +68,18 @@ test('they change nothing for the service', async () => {
   },
 );
 
-test('no transaction is too long, and a backup has instants that each PostgreSQL reads alike', async () => {
+test('no work is too long, and a backup has instants that each PostgreSQL reads alike', async () => {
   const timeout = sql<{
     timeout: string;
   }>`select coalesce(current_setting('transaction_timeout', true), '0') as timeout`;
   const inSession = await withDatabase(database.url, openLog('silent'), (db) => timeout.execute(db));
   expect(inSession.rows).toEqual([{ timeout: '0' }]);
   const client = await connect(database.url);
-  const { rows } = await client.query(
-    `select coalesce(current_setting('transaction_timeout', true), '0') as timeout, timestamptz '2027-02-01 12:00+00' :: text as instant`,
-  );
+  const { rows } = await client.query(`
+    select coalesce(current_setting('transaction_timeout', true), '0') as timeout,
+      current_setting('idle_session_timeout') as idle, timestamptz '2027-02-01 12:00+00' :: text as instant`);
   await client.end();
-  expect(rows).toEqual([{ timeout: '0', instant: '2027-02-01 12:00:00+00' }]);
+  expect(rows).toEqual([{ timeout: '0', idle: '0', instant: '2027-02-01 12:00:00+00' }]);
 });
 
 test('a setting of our own, which no PostgreSQL knows before, is set in each session', async () => {
