@@ -24,17 +24,20 @@ const directory = path.join(import.meta.dirname, '..', '..', 'sql');
  */
 const [firstWait, longestWait] = [200, 800];
 
+const readFile = (migration: string) => fs.readFileSync(path.join(directory, `${migration}.sql`), 'utf8');
+
 function readMigrations(wait: () => number): Record<string, Migration> {
-  const names = fs.readdirSync(directory).filter((file) => file.endsWith('.sql'));
+  const files = fs.readdirSync(directory).filter((file) => file.endsWith('.sql'));
   return Object.fromEntries(
-    names.map((name) => {
+    files.map((file) => {
+      const name = path.basename(file, '.sql');
       // All statements of the file are one simple query, inside the migrator's transaction.
       const up = async (db: Database) => {
-        const text = fs.readFileSync(path.join(directory, name), 'utf8');
+        const text = readFile(name);
         await sql`set local lock_timeout = ${sql.lit(wait())}`.execute(db);
         await sql.raw(text).execute(db);
       };
-      return [path.basename(name, '.sql'), { up }];
+      return [name, { up }];
     }),
   );
 }
@@ -70,6 +73,15 @@ async function listExecuted(db: Database): Promise<string[]> {
 
 /** The names of this release's migrations, in the order in which they are applied. */
 export const listKnown = () => Object.keys(readMigrations(() => firstWait)).sort();
+
+/** The names of all tables that migrations make, and of those that keep account of migrations. */
+export const listTableNames = (): string[] => [
+  DEFAULT_MIGRATION_TABLE,
+  DEFAULT_MIGRATION_LOCK_TABLE,
+  ...listKnown().flatMap((name) =>
+    [...readFile(name).matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, table = '']) => table),
+  ),
+];
 
 const wayOutOfDisorder =
   'Restore a backup from before that migration, or start the program that has applied it; a release applies its migrations in the order of their names.';

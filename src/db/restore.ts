@@ -13,7 +13,7 @@ import type { Log } from '../log.ts';
 import { type Backup, backupShapes, connect, countQueueMigrations, inspectBackup, listTables } from './backup.ts';
 import { type Database, openDatabase } from './database.ts';
 import { isUnicode, likeThis, notUnicode } from './locale.ts';
-import { listKnown, migrateTo } from './migrate.ts';
+import { listKnown, listTableNames, migrateTo } from './migrate.ts';
 import { ourSchema } from './our-schema.ts';
 import { withTableFile } from './table-file.ts';
 
@@ -141,11 +141,11 @@ async function sweep(admin: pg.Client): Promise<void> {
 
 type FormerDatabase = { name: string; options: string; owner: string };
 
-/** A table that is not roomgate's. */
+/** A table that is not roomgate's. $1: the names of those that are. */
 const anotherTable = `
   select class.oid::regclass::text as name from pg_class class join pg_namespace space on space.oid = relnamespace
   where relkind in ('r', 'p', 'm', 'f') and nspname !~ '^pg_' and nspname not in ('information_schema', 'graphile_worker')
-    and relnamespace is distinct from ${ourSchema}
+    and (relnamespace is distinct from ${ourSchema} or relname <> all ($1::text[]))
     and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = class.oid and deptype = 'e')
   order by 1 limit 1`;
 
@@ -163,7 +163,7 @@ async function look(url: string): Promise<FormerDatabase & { has: string | undef
     );
     const { made, ...place } = rows[0]!;
     const hasTenants = made && (await client.query('select from mandator limit 1')).rowCount === 1;
-    const another = (await client.query<{ name: string }>(anotherTable)).rows[0];
+    const another = (await client.query<{ name: string }>(anotherTable, [listTableNames()])).rows[0];
     const has = [...(hasTenants ? ['tenants'] : []), ...(another ? [`tables of others (${another.name})`] : [])];
     return { ...place, has: has.join(' and ') || undefined };
   } finally {

@@ -89,6 +89,18 @@ test('a database with tables of others is replaced only by force', async () => {
   expect(await ask(url, 'select code from mandator')).toEqual([{ code: 'muni' }]);
 });
 
+test('also where they are among the tables of roomgate, which has no tenant yet', async () => {
+  const url = await create('');
+  await withDatabase(url, log, async (db) => void (await migrate(db, log)));
+  await ask(url, 'create table page as select 1 as id');
+  await expect(restore(url)).rejects.toThrow(
+    'has tables of others (page); --force discards them. Nothing was changed.',
+  );
+  await ask(url, 'drop table page');
+  await restore(url);
+  expect(await ask(url, 'select code from mandator')).toEqual([{ code: 'muni' }]);
+});
+
 test('a backup and the file of a tenant have the rows of tables in a schema of their own', async () => {
   const url = await create('');
   await ask(
