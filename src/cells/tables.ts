@@ -68,21 +68,16 @@ export async function identify(db: Database): Promise<{ database: string; server
 export type Sums = Record<string, { rows: number; sum: string }>;
 
 export async function sumUp(db: Database, tables: readonly TenantTable[], mandatorId: number): Promise<Sums> {
-  return await db.transaction().execute(async (trx) => {
-    await sql`set local timezone = 'UTC'`.execute(trx);
-    const each = tables.map(
-      ({ name }) => sql`
-        select ${name}::text as name, count(*)::float8 as rows,
-          coalesce(sum(hashtextextended(part::text, 0)::numeric), 0)::text as sum
-        from ${sql.table(name)} as part where mandator_id = ${mandatorId}`,
-    );
-    const { rows } = await sql<{
-      name: string;
-      rows: number;
-      sum: string;
-    }>`${sql.join(each, sql` union all `)}`.execute(trx);
-    return Object.fromEntries(rows.map(({ name, rows: count, sum }) => [name, { rows: count, sum }]));
-  });
+  const each = tables.map(
+    ({ name }) => sql`
+      select ${name}::text as name, count(*)::float8 as rows,
+        coalesce(sum(hashtextextended(part::text, 0)::numeric), 0)::text as sum
+      from ${sql.table(name)} as part where mandator_id = ${mandatorId}`,
+  );
+  const { rows } = await sql<{ name: string; rows: number; sum: string }>`${sql.join(each, sql` union all `)}`.execute(
+    db,
+  );
+  return Object.fromEntries(rows.map(({ name, rows: count, sum }) => [name, { rows: count, sum }]));
 }
 
 /** Describes the first table in which two installations differ; undefined if they are equal. */

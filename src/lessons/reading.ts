@@ -7,15 +7,14 @@ import { member, textOf } from './fields.ts';
 import { jobRows, type LessonSlice, partedJobs, roomRows, stageJobs } from './staging.ts';
 
 /**
- * Makes the session ready for a batch. It sorts and hashes in memory, reads a time without an offset as UTC, and compiles no plan,
- * which costs more than it gains.
+ * Makes the session ready for a batch. It sorts and hashes in memory, and compiles no plan, which costs more than it gains.
  *
  * The session caches the plans that check foreign keys: one made while the tables were small would scan, for each lesson, all
  * that this batch has written.
  */
 export async function beginReading(trx: Transaction, { operation }: Running): Promise<void> {
   const isByHash = operation === 'Create' ? '; set local enable_nestloop = off' : '';
-  const settings = `set local work_mem = '64MB'; set local timezone = 'UTC'; set local jit = off${isByHash}`;
+  const settings = `set local work_mem = '64MB'; set local jit = off${isByHash}`;
   await sql.raw(`discard plans; ${settings}`).execute(trx);
 }
 
