@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
+import { heldLocks } from '../db/advisory-locks.ts';
 import { type Database, openPool, type PoolOptions, poolOf, type Transaction } from '../db/database.ts';
 import { isDeadlock } from '../flow/database-errors.ts';
+import { lockClasses } from '../flow/locks.ts';
 import { traceparentNow } from '../tracing.ts';
 import { mostCounted } from './leases.ts';
 import type { Sweep } from './task.ts';
@@ -100,11 +102,14 @@ const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
   return rows[0]?.n ?? 0;
 };
 
+/** What a dead worker has locked waits for another one. */
 async function readLongestWait(db: Database): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
     select coalesce(extract(epoch from now() - min(job.run_at)), 0)::float8 as seconds
     from graphile_worker._private_jobs job left join graphile_worker._private_job_queues queue on queue.id = job.job_queue_id
-    where job.is_available and job.run_at <= now() and queue.locked_at is null`.execute(db);
+    where job.attempts < job.max_attempts and job.run_at <= now() and coalesce(
+      hashtext(coalesce(job.locked_by, queue.locked_by)) not in (
+        select number from ${heldLocks(lockClasses.runner)} as alive), true)`.execute(db);
   return rows[0]!.seconds;
 }
 

@@ -4,6 +4,7 @@ import { Logger, run } from 'graphile-worker';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
+import { holdRunner, unlockAll } from '../../src/worker/leases.ts';
 import { openQueuePool, sweeps } from '../../src/worker/queue.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
@@ -73,18 +74,24 @@ test('jobs of one queue run one after the other, and beside those of others', as
   expect(seen).not.toContainEqual(['one', 'one']);
 });
 
-test('the longest wait is that of a job that may run: its time has come, and no other of its queue runs', async () => {
+test('the longest wait is that of a job that may run: its time has come, and no living worker runs it or another of its queue', async () => {
   const readWait = async () => Number(await sweeps[0]!.figures!['roomgate_queue_longest_wait_seconds']!.read(db));
+  const hours = async () => Math.floor((await readWait()) / 3_600);
   await add('later', '1 hour');
   expect(await readWait()).toBe(0);
-  await add('busy', '-2 hours');
+  for (const later of ['-3 hours', '-2 hours']) await add('busy', later);
   await add('free', '-1 hour');
-  const lock = (until: string) =>
-    sql`update graphile_worker._private_job_queues set locked_at = ${sql.raw(until)} where queue_name = 'busy'`.execute(
-      db,
-    );
-  await lock('now()');
-  expect(Math.floor((await readWait()) / 3_600)).toBe(1);
-  await lock('null');
-  expect(Math.floor((await readWait()) / 3_600)).toBe(2);
+  await sql`
+    update graphile_worker._private_job_queues set locked_at = now(), locked_by = 'runner' where queue_name = 'busy'`.execute(
+    db,
+  );
+  await sql`
+    update graphile_worker._private_jobs set locked_at = now(), locked_by = 'runner', attempts = 1
+    where run_at < now() - interval '150 minutes'`.execute(db);
+  await db.connection().execute(async (session) => {
+    await holdRunner(session, 'runner');
+    expect(await hours()).toBe(1);
+    await unlockAll(session);
+  });
+  expect(await hours()).toBe(3);
 });
