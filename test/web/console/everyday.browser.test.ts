@@ -116,6 +116,20 @@ describeInBrowser('Every day at the console', () => {
     await close();
   });
 
+  test('a date that keys have cleared is no longer asked for', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=activity&from=2027-02-01');
+    await signIn();
+    const from = page.getByLabel('from', { exact: true });
+    await from.focus();
+    for (const key of ['Backspace', 'ArrowRight', 'Backspace', 'ArrowRight', 'Backspace'])
+      await page.keyboard.press(key);
+    await page.waitForURL((url) => !url.searchParams.has('from'), { waitUntil: 'commit', timeout: 10_000 });
+    expect(await from.inputValue()).toBe('');
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('an exception ends on the day on which it begins, until another end is chosen', async () => {
     const { open, signIn, page, complaints, close } = await openConsole(browser, service);
     const dialog = page.getByRole('dialog');

@@ -68,11 +68,15 @@ export function Field(properties: FieldProperties) {
     const input = self.current as HTMLInputElement;
     if (!isHalfTyped(input)) onInput(input.value);
   };
+  // With its first part a date has no value any more: browsers say nothing when keys remove the last.
+  const clear = () => {
+    if (value !== '' && self.current?.value === '') enter();
+  };
   // Live data draw the page again meanwhile, which would discard the parts that are typed.
   const isBeingTyped = self.current !== null && self.current === document.activeElement && isHalfTyped(self.current);
   const common = {
     // A form is not sent with a date that is half typed. Years have four digits.
-    ...(type === 'date' && { min: '1000-01-01', max: '9999-12-31' }),
+    ...(type === 'date' && { min: '1000-01-01', max: '9999-12-31', onKeyUp: clear }),
     ...rest,
     id,
     ref: self,
