@@ -97,6 +97,11 @@ describeInBrowser('Every day at the console', () => {
       await page.waitForURL(/day=2028-10-05/, { waitUntil: 'commit' });
       await page.goBack();
       expect([new URL(page.url()).searchParams.get('day'), await shown.inputValue()]).toEqual([day, day]);
+      // The focus is still there.
+      await page.keyboard.press('ArrowUp');
+      await page.waitForURL((url) => url.searchParams.get('day') !== day, { waitUntil: 'commit' });
+      await page.goBack();
+      expect(new URL(page.url()).searchParams.get('day')).toBe(day);
     }
     expect(asked.filter((body) => /"0\d\d\d-/.test(body))).toEqual([]);
     expect(complaints).toEqual([]);

@@ -12,14 +12,15 @@ type DayFieldProperties = {
 };
 
 export const DayField: Component<DayFieldProperties> = ({ label, day, onPick }) => {
-  const isEntered = useRef(false);
+  /** The day that was entered last, until the field is left; then none. */
+  const entered = useRef('');
   const pick = (text: string) => {
-    if (!isDay(text)) return;
-    onPick(text, isEntered.current ? 'replace' : 'push');
-    isEntered.current = true;
+    if (!isDay(text) || text === day) return;
+    onPick(text, entered.current === day ? 'replace' : 'push');
+    entered.current = text;
   };
   const leave = () => {
-    isEntered.current = false;
+    entered.current = '';
   };
   return h(Field, { label, hideLabel: true, type: 'date', value: day, onInput: pick, onBlur: leave });
 };
