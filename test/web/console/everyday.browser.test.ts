@@ -233,7 +233,7 @@ describeInBrowser('Every day at the console', () => {
     await open(`?screen=rooms&day=${day}`);
     await signIn();
     await page.emulateMedia({ media: 'print' });
-    await page.getByRole('heading', { name: /^Wednesday, .*10,/ }).waitFor();
+    await page.getByRole('heading', { name: new RegExp(`^Wednesday, .* ${Number(day.slice(-2))},`) }).waitFor();
     await page.getByRole('navigation').waitFor({ state: 'hidden' });
     await open('?screen=use');
     await page.getByRole('heading', { name: 'Occupancy by room' }).waitFor();
