@@ -258,7 +258,7 @@ describeInBrowser('Every day at the console', () => {
     await close();
   });
 
-  test('a double click saves once, and says so once', async () => {
+  test('a double click saves once and removes once, and says so once', async () => {
     const { open, signIn, page, complaints, close } = await openConsole(browser, service);
     await open('?screen=master&part=hours');
     await signIn();
@@ -266,6 +266,11 @@ describeInBrowser('Every day at the console', () => {
     await page.getByLabel('Reason').fill('Works');
     await page.getByRole('button', { name: 'Save', exact: true }).dblclick();
     await page.getByRole('cell', { name: 'Works', exact: true }).waitFor();
+    expect(await page.locator('.toast').count()).toBe(1);
+    await page.reload();
+    await page.getByRole('row', { name: 'Works' }).getByRole('button').click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).dblclick();
+    await page.getByText(/^No exception\./).waitFor();
     expect(await page.locator('.toast').count()).toBe(1);
     expect(complaints).toEqual([]);
     await close();

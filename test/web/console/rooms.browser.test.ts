@@ -827,6 +827,19 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.getByText('No request is waiting.').waitFor();
     await mine.open(`?screen=rooms&day=${day}&booking=${party['Id']}`);
     await mine.page.getByText(/declined by Admin of school: Too loud/).waitFor();
+    await request('Opera', 16);
+    await request('Ball', 18);
+    await mine.open(`?screen=rooms&day=${day}`);
+    await button('2 requests').click();
+    await button('Approve: Opera').dblclick();
+    await button('Approve: Opera').waitFor({ state: 'detached' });
+    expect(await mine.page.locator('.toast').count()).toBe(1);
+    await mine.open(`?screen=rooms&day=${day}`);
+    await button('1 request').click();
+    await button('Decline …: Ball').click();
+    await button('Decline: Ball').dblclick();
+    await mine.page.getByText('No request is waiting.').waitFor();
+    expect(await mine.page.locator('.toast').count()).toBe(1);
   });
 
   test('one books for somebody else; a renamed room is seen when the page is looked at again', async () => {

@@ -4,7 +4,7 @@ import type { Refusal } from '../client.ts';
 import { dayAt, dayText, ownZone } from '../clock.ts';
 import type { ExceptionsFragment, OpeningExceptionInput } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
-import { Check, Field, submit } from '../parts/field.ts';
+import { Check, Field, once, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
@@ -95,7 +95,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
       ${!closed && html`<div class="buttons"><button type="button" onClick=${() => set({ periods: [...periods, { opens: '13:00', closes: '17:00' }] })}>${t().anotherPeriod}</button></div>`}
       ${h(RefusedBox, { refusal })}
       <div class="buttons">
-        ${old && html`<button type="button" class="danger" onClick=${() => void write([])}>${t().remove}</button>`}
+        ${old && html`<button type="button" class="danger" onClick=${once(() => write([]))}>${t().remove}</button>`}
         <span class="gap"></span>
         <button class="main">${t().save}</button>
       </div>

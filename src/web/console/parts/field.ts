@@ -125,15 +125,20 @@ export function Check({ label, checked, onChange, hint, disabled = false }: Chec
 
 const underWay = new WeakSet<EventTarget>();
 
-/** A form that never leaves the page, and does at a double click what it does at one. */
-export const submit = (run: () => unknown) => async (event: Event) => {
-  event.preventDefault();
-  const form = event.currentTarget as EventTarget;
-  if (underWay.has(form)) return;
-  underWay.add(form);
+/** Does at a double click what it does at one. */
+export const once = (run: () => unknown) => async (event: Event) => {
+  const self = event.currentTarget as EventTarget;
+  if (underWay.has(self)) return;
+  underWay.add(self);
   try {
     await run();
   } finally {
-    underWay.delete(form);
+    underWay.delete(self);
   }
+};
+
+/** A form that never leaves the page. */
+export const submit = (run: () => unknown) => (event: Event) => {
+  event.preventDefault();
+  return once(run)(event);
 };

@@ -6,7 +6,7 @@ import { FollowRequestsDocument, RequestsDocument, type Scope } from '../generat
 import { follow } from '../live.ts';
 import { type Asked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
-import { Field, submit } from '../parts/field.ts';
+import { Field, once, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
 import { scopeField } from './scope-field.ts';
@@ -49,7 +49,7 @@ const Request: Component<Omit<RequestsProperties, 'requests' | 'onClose'> & { bo
   const [scope, setScope] = useState<Scope>('This');
   const { resourceName, timeZone, start, end, organizer, description, seriesId } = booking;
   const decide = (verdict: 'Approved' | 'Declined') => () =>
-    void steps.decide(booking, scope, verdict, reason.trim()).then(onDone);
+    steps.decide(booking, scope, verdict, reason.trim()).then(onDone);
   return html`<li class="panel">
     <div><b>${subjectOf(booking)}</b><br />${resourceName}, ${rangeIn(timeZone, start, end)}<br /><small>${[organizer?.displayName, description].filter(Boolean).join(': ')}</small></div>
     ${seriesId && scopeField(scope, setScope)}
@@ -63,7 +63,7 @@ const Request: Component<Omit<RequestsProperties, 'requests' | 'onClose'> & { bo
           </div>
         </form>`
         : html`<div class="buttons">
-          <button type="button" class="main" aria-label="${t().approve}: ${subjectOf(booking)}" onClick=${decide('Approved')}>${t().approve}</button>
+          <button type="button" class="main" aria-label="${t().approve}: ${subjectOf(booking)}" onClick=${once(decide('Approved'))}>${t().approve}</button>
           <button type="button" class="danger" aria-label="${t().decline} …: ${subjectOf(booking)}" onClick=${() => setDeclining(true)}>${t().decline} …</button>
         </div>`
     }
