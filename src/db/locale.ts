@@ -14,8 +14,13 @@ export const likeThis = `
   ) further
   where datname = current_database()`;
 
-/** SQL: whether every name can be stored, and names that differ in the case of a letter beyond ASCII are the same. */
-export const isUnicode = `getdatabaseencoding() = 'UTF8' and lower('Ä') = 'ä'`;
+/**
+ * SQL: whether every name can be stored, and names that differ in the case of a letter beyond ASCII are the same. The letters are
+ * numbers, as a database in another encoding may not read them.
+ */
+export const isUnicode = `coalesce((
+  select lower(chr(umlaut)) = chr(umlaut + 32) from generate_series(196, 196) as umlaut
+  where getdatabaseencoding() = 'UTF8'), false)`;
 
 export const notUnicode = {
   text: "the encoding is not UTF8, or lower('Ä') is not 'ä': some names cannot be stored, or names that differ in the case of an umlaut are treated as different",

@@ -133,6 +133,7 @@ describe('migrations', () => {
   test.each([
     "encoding 'UTF8' locale 'C' locale_provider libc",
     "encoding 'LATIN1' locale 'C' locale_provider icu icu_locale 'de'",
+    "encoding 'WIN1251' locale 'C' locale_provider icu icu_locale 'de'",
   ])('an empty database that cannot hold every name is refused: %s', (options) =>
     withEmptyDatabase(async (url) => {
       const pool = open(url);
