@@ -210,6 +210,7 @@ export function selectLessons(
     cross join lateral (
       select lesson.beginn ${ofRoom} order by lesson.beginn ${direction} limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.beginn ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
+  // Changed lessons are read before their rooms: PostgreSQL expects few, and would try each of them with each room.
   const found =
     (jobID ?? jobOf ?? bookingOf ?? batchOf) === undefined && !isFound && !changes
       ? sql`
@@ -219,13 +220,16 @@ export function selectLessons(
           order by lesson.beginn ${direction} fetch first (${most}) rows with ties) as lesson
         where ${room} order by ${order} limit ${most}`
       : sql`
-        select lesson.*, room.name from lesson
+        select lesson.*, room.name from (
+          select * from lesson where lesson.mandator_id = ${mandatorId} ${wanted}
+            ${jobOf === undefined ? sql`` : sql`and lesson.job = ${jobOf}`}
+            ${bookingOf === undefined ? sql`` : sql`and lesson.booking_id = ${bookingOf}`}
+            ${batchOf === undefined ? sql`` : sql`and lesson.job in (select id from lesson_job where mandator_id = ${mandatorId} and batch_id = ${batchOf})`}
+            ${jobID === undefined ? sql`` : sql`and lesson.job = (select id from lesson_job where mandator_id = ${mandatorId} and job_id = ${jobID})`}
+            ${changes ? sql`offset 0` : sql``}
+        ) as lesson
         join resource as room on room.mandator_id = lesson.mandator_id and room.id = lesson.resource_id
-        where lesson.mandator_id = ${mandatorId} and ${room} ${wanted}
-          ${jobOf === undefined ? sql`` : sql`and lesson.job = ${jobOf}`}
-          ${bookingOf === undefined ? sql`` : sql`and lesson.booking_id = ${bookingOf}`}
-          ${batchOf === undefined ? sql`` : sql`and lesson.job in (select id from lesson_job where mandator_id = ${mandatorId} and batch_id = ${batchOf})`}
-          ${jobID === undefined ? sql`` : sql`and lesson.job = (select id from lesson_job where mandator_id = ${mandatorId} and job_id = ${jobID})`}
+        where ${room}
         order by ${order} limit ${most}`;
   return sql<LessonRow>`
     select lektion_id as "lektionId", job.job_id as "jobID", beginn, ende, lesson.name as "ressourceName",
