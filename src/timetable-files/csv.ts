@@ -1,6 +1,6 @@
 /** Reads a CSV with a header: lessons with a date, or weekly lessons with a weekday and a period. */
 
-import { readCompactDate } from '../time/days.ts';
+import { isoWeekdayOf, readCompactDate } from '../time/days.ts';
 import { separatorsInWords, type TextRow } from './cells.ts';
 import { listOf, type TakeEntry, type TimetableEntry } from './entries.ts';
 import { type FaultReport, shown, UnreadableFile } from './faults.ts';
@@ -192,7 +192,7 @@ export function openCsv(
       function timesOfPeriods(): (number | undefined)[] {
         const periods = readPeriods(cell('Period'));
         if (!periods) return [fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is not a period`)];
-        const weekday = (((day as number) + 3) % 7) + 1;
+        const weekday = isoWeekdayOf(day as number);
         const complain = (code: string, message: string) => fault('Period', code, message);
         if (!periods.every((period) => checkPeriod(term, weekday, period, complain))) return [];
         const all = periods.map((period) => term.timesOf(weekday, period));
