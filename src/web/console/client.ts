@@ -104,8 +104,8 @@ export async function call(
       signal: ending.signal,
       keepalive: outlives && !isMuch(body),
     });
-    hear();
     compareClocks(answer, calledAt);
+    hear();
     return answer;
   } catch (error) {
     if (signal?.aborted) throw error;
