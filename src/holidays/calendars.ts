@@ -67,9 +67,9 @@ export const getCalendar = getterOf(calendars.noun, findCalendar);
 const invalid = (...about: Parameters<typeof memberFault>) => InvalidInput.of(memberFault(...about));
 
 /** @throws InvalidInput for a text that is not iCalendar */
-function readSent(ics: string): ReadHolidays {
+async function readSent(ics: string): Promise<ReadHolidays> {
   try {
-    return readHolidays(ics, new Date());
+    return await readHolidays(ics, new Date());
   } catch (error) {
     if (error instanceof Unreadable) throw invalid('Ics', 'InvalidValue', `cannot be read: ${error.message}`);
     throw error;
@@ -77,12 +77,12 @@ function readSent(ics: string): ReadHolidays {
 }
 
 /** @throws InvalidInput for a text that is no calendar, for both sources and, if one is required, for none */
-function readSource({ ics, url }: IcsSource, { needed }: { needed: boolean }): ReadHolidays | undefined {
+async function readSource({ ics, url }: IcsSource, { needed }: { needed: boolean }): Promise<ReadHolidays | undefined> {
   if (ics !== undefined && url !== undefined)
     throw invalid('Url', 'InvalidValue', 'cannot be combined with Ics; send either the file or its address');
   if (needed && ics === undefined && url === undefined)
     throw invalid('Ics', 'MissingField', 'is missing; send the text of an .ics file, or its address as Url');
-  return ics === undefined ? undefined : readSent(ics);
+  return ics === undefined ? undefined : await readSent(ics);
 }
 
 /** Locks the location against deletion. @throws InvalidInput for a location that is not of this tenant */
@@ -92,11 +92,11 @@ async function checkLocation(trx: Transaction, mandatorId: number, id: number | 
 }
 
 /** @throws Forbidden, InvalidInput, Conflict */
-export function createCalendar(db: Database, act: Act, fields: NewCalendar): Promise<HolidayCalendar> {
+export async function createCalendar(db: Database, act: Act, fields: NewCalendar): Promise<HolidayCalendar> {
   const { viewer } = act;
   checkAdmin(viewer);
-  const read = readSource(fields, { needed: true });
-  return db.transaction().execute(async (trx) => {
+  const read = await readSource(fields, { needed: true });
+  return await db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, fields.locationId);
     await checkRecordLimit(trx, viewer.mandatorId, {
       table: 'holiday_calendar',
@@ -116,7 +116,7 @@ export function createCalendar(db: Database, act: Act, fields: NewCalendar): Pro
  * Changes the given members. A new file replaces the holidays at once, a new address when it was read. Sending what is already
  * stored changes nothing. @throws Forbidden, NotFound, PreconditionFailed, InvalidInput, Conflict
  */
-export function changeCalendar(
+export async function changeCalendar(
   db: Database,
   act: Act,
   id: number,
@@ -125,8 +125,8 @@ export function changeCalendar(
 ): Promise<HolidayCalendar> {
   const { viewer } = act;
   checkAdmin(viewer);
-  const read = readSource(changes, { needed: false });
-  return db.transaction().execute(async (trx) => {
+  const read = await readSource(changes, { needed: false });
+  return await db.transaction().execute(async (trx) => {
     await checkLocation(trx, viewer.mandatorId, changes.locationId);
     return await changeHeld(trx, act, calendars, { id, expected }, (found) =>
       updateCalendar(trx, viewer.mandatorId, found, { ...changes, read }),

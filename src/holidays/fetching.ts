@@ -80,7 +80,7 @@ async function readOne(
     const { status, headers, bytes } = await ask(due, TrustedOrigins, signal);
     // Stored before the text is read: if reading it crashes the process, the next process does not read it at once.
     await ours(db).set(next).execute();
-    const found = status === 304 ? undefined : readHolidays(bytes.toString('utf8'), new Date());
+    const found = status === 304 ? undefined : await readHolidays(bytes.toString('utf8'), new Date());
     await db.transaction().execute(async (trx) => {
       const etag = status === 304 ? due.etag : (headers.get('etag')?.slice(0, 500) ?? null);
       const read = {

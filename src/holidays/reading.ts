@@ -1,4 +1,5 @@
 /** Reads the holidays of an .ics file: its whole-day events, as local dates. Pure. */
+import { openSlices } from '../flow/slices.ts';
 import { addDays, dateText, dayLength, readCompactDate } from '../time/days.ts';
 import {
   contentOf,
@@ -104,7 +105,7 @@ function reasonUnused(event: IcalComponent, start: number | undefined): UnusedRe
  * The whole-day events of the text, in order of their dates. Events with a time of day and cancelled ones are left out.
  * @throws Unreadable for text that is not iCalendar, or that exceeds the limits
  */
-export function readHolidays(text: string, today: Date): ReadHolidays {
+export async function readHolidays(text: string, today: Date): Promise<ReadHolidays> {
   const now = Math.floor(today.getTime() / dayLength);
   const events = readComponents(text.replace(/^\uFEFF/, '')).components.filter(({ name }) => name === 'VEVENT');
   // An event with RECURRENCE-ID replaces one day of another event.
@@ -118,7 +119,9 @@ export function readHolidays(text: string, today: Date): ReadHolidays {
     throw new Unreadable(`it has more than ${mostRules} events that repeat`);
   const holidays: Holiday[] = [];
   const reasons: (UnusedReason | undefined)[] = [];
+  const nextSlice = openSlices();
   for (const event of events) {
+    await nextSlice();
     const start = readDay(contentOf(event, 'DTSTART'));
     const why = reasonUnused(event, start);
     if (why || start === undefined) {

@@ -5,13 +5,13 @@ import { isPublic } from '../../src/http/public-fetch.ts';
 const today = new Date('2026-11-22T12:00:00Z');
 const event = (...lines: string[]) => ['BEGIN:VEVENT', ...lines, 'END:VEVENT'].join('\r\n');
 const calendar = (...events: string[]) => ['BEGIN:VCALENDAR', ...events, 'END:VCALENDAR', ''].join('\r\n');
-const read = (...events: string[]) =>
-  readHolidays(calendar(...events), today).holidays.map(
+const read = async (...events: string[]) =>
+  (await readHolidays(calendar(...events), today)).holidays.map(
     ({ fromDate, toDate, name }) => `${fromDate} ${toDate} ${name}`,
   );
 
-test('what closes nothing to come is counted by its reason', () => {
-  const { reading } = readHolidays(
+test('what closes nothing to come is counted by its reason', async () => {
+  const { reading } = await readHolidays(
     calendar(
       event('DTSTART:20261224', 'DTEND:20261227'),
       event('DTSTART:20260101'),
@@ -67,7 +67,7 @@ describe('a holiday is', () => {
         '2030-01-01 2030-01-01 Neujahr',
       ],
     ],
-  ])('%s', (_, events, expected) => expect(read(...events)).toEqual(expected));
+  ])('%s', async (_, events, expected) => expect(await read(...events)).toEqual(expected));
 });
 
 test.each([
@@ -86,7 +86,23 @@ test.each([
     'more than 100 events that repeat',
   ],
   ['more than a mebibyte', `BEGIN:VCALENDAR\r\n${'X'.repeat(1024 * 1024)}`, 'more than 1048576 characters'],
-])('refused: %s', (_, text, message) => expect(() => readHolidays(text, today)).toThrow(message));
+])('refused: %s', async (_, text, message) => {
+  await expect(readHolidays(text, today)).rejects.toThrow(message);
+});
+
+test('rules that take long to list leave turns of the event loop to others', async () => {
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  const slow = event('DTSTART:19870101', 'RRULE:FREQ=YEARLY;COUNT=9999;BYYEARDAY=-366;BYWEEKNO=1;BYDAY=MO');
+  const { reading } = await readHolidays(calendar(...Array.from({ length: 40 }, () => slow)), today);
+  clearImmediate(counting);
+  expect(reading.events).toBe(40);
+  expect(turns).toBeGreaterThan(10);
+});
 
 test.each([
   ...['10.1.2.3', '127.0.0.1', '169.254.169.254', '192.168.1.1', '172.20.0.1', '100.64.1.1', '0.0.0.0', '224.0.0.1'],
