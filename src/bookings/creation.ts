@@ -1,13 +1,13 @@
 /** Creation of a booking or a series. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { checkActor, checkKind, checkMayBook, checkOnBehalf, isDisplay, mustAsk } from '../access.ts';
+import { checkActor, checkKind, checkMayBook, checkOnBehalf, isDisplay, mayShow, mustAsk } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimIdempotencyKey } from '../db/idempotency.ts';
-import { type FieldError, InvalidInput, memberFault } from '../errors.ts';
+import { Conflict, type FieldError, InvalidInput, memberFault } from '../errors.ts';
 import { type RefusedOccupation, refuseOccupied } from './alternatives.ts';
-import { asSeenBy, type Booking, type NewBooking, type StoredBooking } from './booking.ts';
+import { asSeenBy, type Booking, type NewBooking } from './booking.ts';
 import { checkInOf } from './check-in.ts';
 import { checkWalkIn } from './door.ts';
 import {
@@ -56,7 +56,7 @@ type PlannedPlaces = { places: Wanted[]; closed: Wanted[] };
  * @param options.idempotencyKey repeats the answer to the same person's request with this key within 24 hours
  * @throws Forbidden for a display that may not book, and for a User who books for another person or blocks a resource;
  * InvalidInput with every fault of `wanted`, and for a key that was used with another body; Conflict with the bookings in
- * the way and alternatives, and for an inactive resource
+ * the way and alternatives, for an inactive resource, and for a repeated request whose booking the viewer does not see any more
  */
 export async function createBooking(
   db: Database,
@@ -81,7 +81,12 @@ export async function createBooking(
   if ('conflicts' in outcome) throw await refuseOccupied(db, viewer, outcome);
   const { ids, seriesId, skipped } = outcome;
   const [first] = ids as [number];
-  const booking = (await findStored(db, viewer.mandatorId, first)) as StoredBooking;
+  const booking = await findStored(db, viewer.mandatorId, first);
+  // A repeated request may come after the booking was moved or deleted, or after the rights of the caller have changed.
+  if (!booking || !mayShow(viewer, booking.resourceId))
+    throw new Conflict(
+      'The first request with this Idempotency-Key has made a booking that you do not see any more; use a new key for a new request.',
+    );
   const { recurrenceRule } = wanted;
   return {
     booking: asSeenBy(viewer, booking),

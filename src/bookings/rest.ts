@@ -115,7 +115,7 @@ export const routes: Route[] = [
     },
     problems: {
       403: 'Only an Admin may book for another person or create a block; a display may book if an Admin has allowed it.',
-      409: 'The resource is occupied or not active, see `Conflicts` and `Alternatives`; or a request with this `Idempotency-Key` is still being answered.',
+      409: 'The resource is occupied or not active, see `Conflicts` and `Alternatives`; or a request with this `Idempotency-Key` is still being answered, or has made a booking that the caller does not see any more.',
     },
     handle: async ({ db, config }, { viewer, body, request }) => {
       const idempotencyKey = readIdempotencyKey(request);

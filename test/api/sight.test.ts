@@ -371,6 +371,21 @@ describe('writing', () => {
     expect((await other.patch(`/bookings/${hiddenBooking}`, { Subject: 'New' })).status).toBe(404);
   });
 
+  test('a request that is repeated tells nothing of its booking once that is in a hidden room', async () => {
+    const wanted = { ResourceId: open, Subject: 'Exam', Start: at(16), End: at(17) };
+    const send = () => other.send('POST', '/bookings', { body: wanted, headers: { 'Idempotency-Key': 'moved' } });
+    const id = idOf(await send());
+    expect(await admin.patch(`/bookings/${id}`, { ResourceId: hidden })).toMatchObject({ status: 200 });
+    const repeated = await send();
+    expect(repeated).toMatchObject({ status: 409, body: { Code: 'Conflict' } });
+    expect(repeated.text).not.toContain('Exam');
+    const input = { resourceId: `${open}`, subject: 'Exam', start: at(16), end: at(17), idempotencyKey: 'moved' };
+    const query = 'mutation ($input: CreateBookingInput!) { createBooking(input: $input) { __typename } }';
+    expect(await other.ask(query, { input })).toMatchObject({
+      data: { createBooking: { __typename: 'ConflictProblem' } },
+    });
+  });
+
   test('alternatives name no hidden room', async () => {
     const alternatives = async (who: MasterData) =>
       ((await book(who, open, 8)).body['Alternatives'] as { ResourceId: number }[]).map(({ ResourceId }) => ResourceId);
