@@ -36,3 +36,16 @@ export const seesPart = (batch: BatchSender, jobId: RawBuilder<unknown>): RawBui
   join lesson on lesson.mandator_id = stored.mandator_id and lesson.job = stored.id
   where stored.mandator_id = ${batch.mandatorId} and stored.job_id = ${jobId}
     and lesson.resource_id <> all (${hiddenFrom(batch)}))`;
+
+/**
+ * Whether a batch would make public a private lesson of somebody else, which its sender may not see (`maySeePrivate`).
+ * @param job the id of the lesson's job
+ */
+export const discloses = (
+  { mandatorId, createdBy }: BatchSender,
+  job: RawBuilder<unknown>,
+  wasPrivate: RawBuilder<unknown>,
+  isPrivate: RawBuilder<unknown>,
+): RawBuilder<boolean> => sql`(coalesce(${wasPrivate}, false) and not coalesce(${isPrivate}, false)
+  and not exists (select from lesson_job where mandator_id = ${mandatorId} and id = ${job} and created_by = ${createdBy})
+  and not exists (select from person where mandator_id = ${mandatorId} and id = ${createdBy} and role = 'Admin'))`;

@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { anyFault, lessonFields, mergedColumns } from './fields.ts';
+import { discloses } from './sight.ts';
 import { everything, isUnfit, isWithoutOffset, joinByHash, newLessons, roomOf, typedLessons } from './staging.ts';
 
 const storedLesson = ({ mandatorId }: BatchKey) =>
@@ -28,7 +29,8 @@ const differs = (columns: readonly string[], ...more: RawBuilder<unknown>[][]) =
 /** The listed lessons merged with what is stored: a member that was not sent stays as it is. */
 function changedLessons(batch: Running): RawBuilder<unknown> {
   return sql`
-    select *, faulty or ${isUnfit} or job is null or ((stored).job is null and not whole) as refused,
+    select *, faulty or ${isUnfit} or job is null or ((stored).job is null and not whole)
+        or ${discloses(batch, sql`lesson.job`, sql`(stored).privat`, sql`privat`)} as refused,
       case when (stored).job is null then 'insert'
            when ${differs(
              content,

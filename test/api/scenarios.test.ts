@@ -66,7 +66,7 @@ import { masterDataScenarios } from './_util/scenarios-master-data.ts';
 import { recordScenarios } from './_util/scenarios-records.ts';
 import { everyReport, reportScenarios } from './_util/scenarios-reports.ts';
 
-/** Contract 4.1; a ResourceConflict is a warning where it was settled. */
+/** Contract 4.1, without Forbidden, which takes two senders; a ResourceConflict is a warning where it was settled. */
 const errorCodes = [
   ...['MissingField', 'InvalidType', 'InvalidTime', 'UnknownResource', 'AmbiguousResource', 'LimitExceeded'],
   ...['InconsistentIdentifiers', 'DuplicateJobId', 'DuplicateLektionId', 'UnknownJobId', 'UnknownLektionId'],

@@ -490,6 +490,32 @@ describe('GET …/lessons', () => {
     expect(JSON.stringify(other)).not.toMatch(/geheim|Chemie|Physik|Curie|4b|K-9/);
   });
 
+  test.each([false, null])(
+    'Privat: %s makes a lesson public if its sender or an Admin sends it, and else fails',
+    async (Privat) => {
+      const JobID = `secret ${Privat}`;
+      const secret = { Titel: 'Prüfung', Lehrpersonen: ['M. Curie'], Privat: true };
+      const at = ['2035-01-03T08:00:00Z', '2035-01-03T09:00:00Z'] as const;
+      await imported(user, [{ JobID, LektionList: [lesson('1', 'R001', ...at, secret)] }]);
+      const other = await otherUser(`curious-${Privat}@school.example`);
+      const change = (client: LessonClient, more: object) =>
+        client.importJobs([{ JobID, LektionList: [{ LektionId: '1', ...more }] }], 'update');
+      const reading = async () => (await other.lessons(`JobID=${encodeURIComponent(JobID)}`)).Items[0];
+      expect(await change(other, { Privat })).toMatchObject({
+        ImportStatus: 'LessonsImportFailed',
+        Errors: [{ Field: 'Privat', Code: 'Forbidden', Pointer: '/0/LektionList/0/Privat' }],
+      });
+      expect(await change(other, { Bemerkung: 'Lineal' })).toMatchObject({ ImportStatus: 'LessonsCreated' });
+      expect(await reading()).toMatchObject({ Titel: 'Belegt', Privat: true });
+      for (const client of [user, admin]) {
+        expect(await change(client, { Privat })).toMatchObject({ ImportStatus: 'LessonsCreated' });
+        expect(await reading()).toMatchObject({ Titel: 'Prüfung', Privat: false });
+        await change(user, { Privat: true });
+      }
+      await user.importJobs([{ JobID }], 'delete');
+    },
+  );
+
   test('Privat, coupled with lessons of another: the booking shows it to nobody but its sender and Admins, and no search finds it', async () => {
     const other = await otherUser('coupled@school.example');
     const at = ['R001', '2035-01-02T08:00:00Z', '2035-01-02T09:00:00Z'] as const;

@@ -104,6 +104,7 @@ export const t = texts(
       DuplicateLektionId: 'Diese LektionId kommt doppelt vor',
       UnknownJobId: 'Diese JobID gibt es nicht',
       UnknownLektionId: 'Diese LektionId gibt es nicht',
+      Forbidden: 'Das darf nur, wer den Job gesendet hat',
       ResourceConflict: 'Der Raum ist in dieser Zeit belegt',
       LimitExceeded: 'Das ist zu viel für einen Import',
       InvalidDate: 'Diesen Tag gibt es nicht',
