@@ -9,7 +9,7 @@ import { bookingsInTheWay } from './conflicts.ts';
 import { fieldFindings, fieldsOf, shown } from './fields.ts';
 import { isJoining, live } from './plan.ts';
 import { discloses, mayChangeJob, seesPart } from './sight.ts';
-import { hasWrongEnd } from './staging.ts';
+import { hasWrongEnd, roomOf } from './staging.ts';
 
 export type FaultQuery = RawBuilder<unknown>;
 
@@ -73,11 +73,13 @@ const referenceErrors = (batch: BatchKey): FaultQuery[] => [
       where ${hasWrongStandort(batch)} and exists (
         select from staged_lesson where staged_lesson.index = job.index and matches <> 1 and ressource_name is not null)`,
   sql`select ${severity.error}, index, lektion_index, 3, 'RessourceName',
-        case when matches = 0 then 'UnknownResource' else 'AmbiguousResource' end,
-        case when matches = 0 then 'Unknown resource: ' || ${named(sql`ressource_name`)} || coalesce(' in ' || left(job.standort, 80), '')
+        case when lesson.matches = 0 then 'UnknownResource' else 'AmbiguousResource' end,
+        case when lesson.matches = 0 then case when has_retired then 'Retired' else 'Unknown' end || ' resource: '
+               || ${named(sql`ressource_name`)} || coalesce(' in ' || left(job.standort, 80), '')
+               || case when has_retired then '; name another room' else '' end
              else 'More than one location has a resource ' || ${named(sql`ressource_name`)} || '; name the location in the job''s Standort' end
-      from staged_lesson join staged_job as job using (index) where matches <> 1 and ressource_name is not null
-        and not ${hasWrongStandort(batch)}`,
+      from staged_lesson as lesson join staged_job as job using (index) ${roomOf(sql`ressource_name`)}
+      where lesson.matches <> 1 and ressource_name is not null and not ${hasWrongStandort(batch)}`,
   sql`select ${severity.error}, index, lektion_index, 4, 'RessourceId', 'InconsistentIdentifiers',
         'RessourceId ' || ressource_id || ' is not ' || ${named(sql`ressource_name`)} || ', which is ' || resource_id
       from staged_lesson where matches = 1 and ressource_id <> resource_id`,

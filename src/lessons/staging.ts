@@ -148,7 +148,8 @@ export function roomRows(batch: Running): RawBuilder<unknown> {
   const sentTime = (name: string) => (batch.operation === 'Create' ? member(sql`lesson`, name) : sql`null::jsonb`);
   const day = (time: RawBuilder<unknown>) => sql`left(${textOf(time)}, 10) collate "C"`;
   return sql`
-    select wanted.name, wanted.standort, count(resource.id)::int as matches, min(resource.id) as id,
+    select wanted.name, wanted.standort, count(*) filter (where resource.active)::int as matches,
+      min(resource.id) filter (where resource.active) as id, bool_or(not resource.active) as has_retired,
       min(first_day) as first_day, max(last_day) as last_day
     from (
       select left(${textOf(sql`sent.name`)}, ${longestName + 1}) as name, standort,
@@ -163,7 +164,7 @@ export function roomRows(batch: Running): RawBuilder<unknown> {
       ) as sent
       group by 1, 2
     ) as wanted
-    left join resource on resource.mandator_id = ${batch.mandatorId} and resource.active
+    left join resource on resource.mandator_id = ${batch.mandatorId}
       and resource.name_key = name_key(wanted.name)
       and resource.id <> all (${hiddenFrom(batch)})
       and (wanted.standort = '' or resource.location_id in (

@@ -601,6 +601,40 @@ describe('LessonsImportFailed', () => {
     expect(await codes('ANNEXE')).toEqual([]);
   });
 
+  test('the message of a retired room says that it is retired, unless another room in use has its name', async () => {
+    const { db } = service.context;
+    const { mandatorId } = service.tenant;
+    const { id } = await db
+      .insertInto('location')
+      .values({ mandator_id: mandatorId, name: 'Old wing', time_zone: 'Europe/Lisbon' })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const room = { mandator_id: mandatorId, location_id: id, active: false };
+    await db
+      .insertInto('resource')
+      .values([
+        { ...room, name: 'Attic' },
+        { ...room, name: 'r001' },
+      ])
+      .execute();
+    const [job] = freshJobs(3, 'retired-');
+    for (const [at, RessourceName] of ['attic', 'R001', 'Nowhere'].entries())
+      Object.assign(lessonOf(job, at), { RessourceName });
+    const messages = async (Standort?: string) =>
+      (await client.importJobs([{ ...job, ...(Standort && { Standort }) }])).Errors.map(
+        ({ Code, Message }) => `${Code} ${Message}`,
+      );
+    expect(await messages()).toEqual([
+      'UnknownResource Retired resource: attic; name another room',
+      'UnknownResource Unknown resource: Nowhere',
+    ]);
+    expect(await messages('Old wing')).toEqual([
+      'UnknownResource Retired resource: attic in Old wing; name another room',
+      'UnknownResource Retired resource: R001 in Old wing; name another room',
+      'UnknownResource Unknown resource: Nowhere in Old wing',
+    ]);
+  });
+
   test('LimitExceeded: too many jobs, too many lessons', async () => {
     const jobs = await client.importJobs(Array.from({ length: 2_001 }, (_, number) => ({ JobID: `many-${number}` })));
     const lessons = await client.importJobs(freshJobs(12_001, 'many-'));
