@@ -9,9 +9,13 @@ import type { Config } from '../config.ts';
 import { NotFound } from '../errors.ts';
 import { isMandator } from '../names.ts';
 import { makeAnswerFile, refuseMethod, sendWebFile } from './files.ts';
-import { readModules, readOnce, versionOf } from './modules.ts';
+import { preloadLinks, readModules, readOnce, versionOf } from './modules.ts';
 
 const folder = 'web/console';
+const start = `${folder}/start.ts`;
+const screenModule = /^web\/console\/screens\/(\w+)\.ts$/;
+/** What the console opens with. */
+const firstScreen = 'rooms';
 const pages = ['/:mandator/console', '/:mandator/console/{*below}'];
 
 /** Texts never become markup or code; nothing is loaded from other hosts, and the page has no inline scripts or styles. */
@@ -34,23 +38,31 @@ async function readConsole() {
   const modules = await readModules(folder);
   const markup = await fs.readFile(path.join(import.meta.dirname, 'console', 'index.html'), 'utf8');
   const version = versionOf(modules, markup);
-  return { modules, version, markup };
+  /** The page with the links of each screen, by its name. */
+  const markups = new Map<string, string>();
+  for (const module of modules.keys()) {
+    const [, screen] = screenModule.exec(module) ?? [];
+    if (screen)
+      markups.set(screen, markup.replace('{{preloads}}', preloadLinks(modules, start, module, '{{modules}}')));
+  }
+  return { modules, version, markups };
 }
 
 /** The limits of the files that the console sends. */
 type ConsoleLimits = Pick<Config['Limits'], 'JobBodyBytes' | 'LessonsPerBatch'>;
 
-/** The page, whose addresses are relative, so that it also works below a path prefix of a proxy. */
+/** The page for a screen, whose addresses are relative, so that it also works below a path prefix of a proxy. */
 function renderPage(
-  { version, markup }: Awaited<ReturnType<typeof readConsole>>,
+  { version, markups }: Awaited<ReturnType<typeof readConsole>>,
+  screen: unknown,
   mandator: string,
   root: string,
   { JobBodyBytes, LessonsPerBatch }: ConsoleLimits,
 ) {
-  const text = markup
+  const text = (markups.get(String(screen)) ?? markups.get(firstScreen) ?? '')
     .replaceAll('{{jobBodyBytes}}', String(JobBodyBytes))
     .replaceAll('{{lessonsPerBatch}}', String(LessonsPerBatch))
-    .replaceAll('{{console}}', `${root}assets/console/${version}/${folder}`)
+    .replaceAll('{{modules}}', `${root}assets/console/${version}`)
     .replaceAll('{{root}}', root)
     .replaceAll('{{mandator}}', mandator);
   return makeAnswerFile('html', text);
@@ -76,7 +88,10 @@ export function consoleRoutes(limits: ConsoleLimits): Router {
       );
     const root = '../'.repeat(request.path.split('/').length - 2);
     const name = mandator.toLowerCase();
-    if (name === mandator) return sendWebFile(request, guard(response), renderPage(await read(), name, root, limits));
+    if (name === mandator) {
+      const page = renderPage(await read(), request.query['screen'], name, root, limits);
+      return sendWebFile(request, guard(response), page);
+    }
     // The path of a session's cookie has the tenant's name in lower case.
     const { search } = new URL(request.originalUrl, 'http://console.invalid');
     response.redirect(`${root}${name}/console${search}`);

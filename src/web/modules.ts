@@ -85,6 +85,33 @@ async function findPackage(specifier: string): Promise<Found> {
 
 const imports = /(\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\2/g;
 
+const staticImports = /\b(?:from|import)\s*(["'])(\.[^"'\n]+)\1/g;
+
+/** A module with all that it imports before it runs, the nearest first. */
+function withImports(files: ReadonlyMap<string, WebFile>, entry: string): Set<string> {
+  const names = new Set([entry]);
+  // A set hands out what is added meanwhile.
+  for (const name of names)
+    for (const [, , specifier = ''] of String(files.get(name)?.bytes).matchAll(staticImports))
+      names.add(path.posix.join(path.posix.dirname(name), specifier));
+  return names;
+}
+
+/**
+ * Links by which a browser loads modules side by side, instead of each after it was found in another.
+ * @param files the modules by their addresses below `base`
+ * @param entry the module that is run first
+ * @param next the module that is run after it: what it needs besides gives way to the rest
+ */
+export function preloadLinks(files: ReadonlyMap<string, WebFile>, entry: string, next: string, base: string): string {
+  const early = withImports(files, entry);
+  const late = [...withImports(files, next)].filter((name) => !early.has(name));
+  return [
+    ...[...early].map((name) => `<link rel="modulepreload" href="${base}/${name}">\n`),
+    ...late.map((name) => `<link rel="modulepreload" fetchpriority="low" href="${base}/${name}">\n`),
+  ].join('');
+}
+
 /** Writes the names of packages as addresses that are relative to the module. */
 function linkPackages(text: string, name: string, found: ReadonlyMap<string, Found>): string {
   return text.replace(imports, (whole, before: string, quote: string, specifier: string) => {

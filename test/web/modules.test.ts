@@ -80,33 +80,67 @@ test('what is made for one answer is not compressed', async () => {
   }
 });
 
-test('modules are cached forever, import no package by name, and each import exists', async () => {
-  const page = await (await get('/school/console')).text();
-  const named = [...page.matchAll(/(?:src|href)="\.\.(\/assets\/console\/[^"]*)"/g)].map(([, address = '']) => address);
-  for (const address of named) expect(address.startsWith(`${folder}/web/console/`)).toBe(true);
-  const open = [...named, `${folder}/packages/@preact/signals/dist/signals.module.js`];
-  open.push(`${folder}/packages/graphql-ws/dist/client.js`);
-  const seen = new Set<string>();
+/** All that a page loads, without what it loads later: itself first, then what its markup names and its modules import. */
+async function follow(address: string): Promise<Map<string, Response & { content: string }>> {
+  const found = new Map<string, Response & { content: string }>();
+  const open = [address];
   for (let next = open.pop(); next; next = open.pop()) {
-    if (seen.has(next)) continue;
-    seen.add(next);
+    if (found.has(next)) continue;
     const answer = await get(next);
-    expect([next, answer.status, answer.headers.get('cache-control')]).toEqual([
-      next,
+    const content = await answer.text();
+    found.set(next, Object.assign(answer, { content }));
+    const named = next === address ? /(?:src|href)="([^"]*)"/g : staticImport;
+    for (const [, name = ''] of content.matchAll(named)) {
+      expect([next, name]).toEqual([next, expect.stringMatching(/^\.\.?\//)]);
+      open.push(new URL(name, service.url + next).pathname);
+    }
+  }
+  return found;
+}
+
+const staticImport = /(?:^|[;}\s])(?:import\s*|(?:import|export)\b[^;'"`]*?\bfrom\s*)["']([^"'\n]+)["']/g;
+const isModule = (address: string) => /\.(ts|m?js)$/.test(address);
+
+test('modules are cached forever, import no package by name, and each import exists', async () => {
+  const found = await follow('/school/console');
+  found.delete('/school/console');
+  for (const [address, { status, headers }] of found) {
+    expect(address.startsWith(`${folder}/`)).toBe(true);
+    expect([address, status, headers.get('cache-control')]).toEqual([
+      address,
       200,
       'public, max-age=31536000, immutable',
     ]);
-    const text = await answer.text();
-    if (!/\.(ts|m?js)$/.test(next)) continue;
-    expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-    for (const [, specifier = ''] of text.matchAll(
-      /(?:^|[;}\s])(?:import\s*|(?:import|export)\b[^;'"`]*?\bfrom\s*)["']([^"'\n]+)["']/g,
-    )) {
-      expect([next, specifier]).toEqual([next, expect.stringMatching(/^\.\.?\//)]);
-      open.push(new URL(specifier, service.url + next).pathname);
-    }
+    if (isModule(address)) expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8');
   }
-  expect([...seen].some((address) => address.endsWith('/preact/dist/preact.mjs'))).toBe(true);
+  for (const name of ['preact/dist/preact.mjs', '@preact/signals/dist/signals.module.js', 'graphql-ws/dist/client.js'])
+    expect([...found.keys()]).toContain(`${folder}/packages/${name}`);
+});
+
+// A module that is found in another one is asked for after that one has arrived.
+test.each([
+  ['/school/console', 'rooms'],
+  ['/school/console?screen=mail', 'mail'],
+  ['/school/console?screen=unknown', 'rooms'],
+  ['/school/console?screen=__proto__', 'rooms'],
+  ['/school/console?screen=mail&screen=use', 'rooms'],
+])('%s links all modules of the console and of the screen %s, once each', async (address, screen) => {
+  const found = await follow(address);
+  const links = [
+    ...(found.get(address)?.content ?? '').matchAll(/<link rel="modulepreload"[^>]* href="\.\.([^"]*)">/g),
+  ];
+  const linked = links.map(([, name = '']) => name);
+  expect(linked[0]).toBe(`${folder}/web/console/start.ts`);
+  expect(links.find(([link]) => link.includes('low'))?.[1]).toBe(`${folder}/web/console/screens/${screen}.ts`);
+  expect(linked.toSorted()).toEqual([...found.keys()].filter(isModule).toSorted());
+});
+
+test('each screen has a module of its name', async () => {
+  const { content } = (await follow('/school/console')).get(`${folder}/web/console/routes.ts`)!;
+  const all = (pattern: RegExp) => [...content.matchAll(pattern)].map(([, name]) => name);
+  const names = all(/name: ["'](\w+)["']/g);
+  expect(names.length).toBeGreaterThan(5);
+  expect(all(/screens\/(\w+)\.ts/g)).toEqual(names);
 });
 
 test.each([
