@@ -57,6 +57,9 @@ const series = z.object({ recurrence: z.array(z.string()).min(1) });
 /** Whether an event repeats; lists have its occurrences instead. */
 export const isSeries = (event: unknown): boolean => series.safeParse(event).success;
 
+/** The id of the series of an occurrence, whose id adds its original start; of one that is gone there may be no more than its id. */
+export const seriesOf = (id: string): string | undefined => /^(.+)_\d{8}(?:T\d{6}Z)?$/.exec(id)?.[1];
+
 /** @returns `read: null` for an event that is gone, which may have no member but its id; undefined for one without an id */
 export function readEvent(event: unknown, mailbox: string): { id: string; read: ReadOfGroup | null } | undefined {
   const { data: named } = stub.safeParse(event);

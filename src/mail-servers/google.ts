@@ -1,6 +1,7 @@
 /**
  * Google Calendar with a service account. Series are listed as their occurrences, each a group of its own: a sync token returns
- * those that have changed or were cancelled.
+ * those that have changed or were cancelled. Of a series that ends or moves it returns only the cancelled ones of some months, so
+ * the whole window is read then.
  */
 import { z } from 'zod';
 import type { MailServerSettings } from '../config.ts';
@@ -10,7 +11,7 @@ import { type Connector, type ReadingWindow, ServerFault } from './connector.ts'
 import { type GoogleApi, openGoogleApis, pathOf } from './google-api.ts';
 import { openChannels } from './google-channels.ts';
 import { openGoogleInvitations } from './google-declines.ts';
-import { members, readEvent } from './google-events.ts';
+import { members, readEvent, seriesOf } from './google-events.ts';
 import { openGoogleWrites } from './google-writes.ts';
 import { groupItems, type ReadOfGroup } from './groups.ts';
 import { openHttp } from './http.ts';
@@ -22,6 +23,7 @@ const mostPages = 2_000;
 /** The progress of a reading: its sync token (null: it reads the window), and the next page. */
 const googlePlace = z.strictObject({ token: z.string().nullable(), page: z.string().nullable(), pages: z.int() });
 type GooglePlace = z.infer<typeof googlePlace>;
+const beginAt = (token: string | null): GooglePlace => ({ token, page: null, pages: 0 });
 const googleCursor = z.strictObject({ token: z.string() });
 
 const listSchema = z.object({
@@ -38,12 +40,18 @@ export function openGoogle(settings: MailServerSettings, log: Log): Connector {
     writes: openGoogleWrites(patient),
     invitation: openGoogleInvitations(patient),
     async *pages({ mailbox, address }, { cursor, continuation }, window, signal) {
-      const begun: GooglePlace = { token: readPlace(googleCursor, cursor)?.token ?? null, page: null, pages: 0 };
-      let place = readPlace(googlePlace, continuation) ?? begun;
-      const whole = place.token === null;
+      let place = readPlace(googlePlace, continuation) ?? beginAt(readPlace(googleCursor, cursor)?.token ?? null);
+      let restarts = false;
       for (;;) {
         const list = await listEvents(api, mailbox, place, window, signal);
-        const told = { ...sortEvents(list.items, mailbox, window, api.origin), address, whole };
+        const { groups, removed, cancelled } = sortEvents(list.items, mailbox, window, api.origin);
+        if (place.token !== null && mayLackMore(cancelled)) {
+          place = beginAt(null);
+          restarts = true;
+          continue;
+        }
+        const told = { groups, removed, address, whole: place.token === null, restarts };
+        restarts = false;
         if (list.nextPageToken === undefined) {
           if (list.nextSyncToken === undefined)
             throw new ServerFault('Unreadable', `${api.origin} sends neither a next page nor a sync token.`);
@@ -89,6 +97,7 @@ async function listEvents(
 function sortEvents(events: readonly unknown[], mailbox: string, window: ReadingWindow, origin: string) {
   const reads = new Map<string, ReadOfGroup>();
   const removed = new Set<string>();
+  const cancelled: string[] = [];
   for (const event of events) {
     const found = readEvent(event, mailbox);
     if (!found) throw new ServerFault('Unreadable', `${origin} sends an event without an id.`);
@@ -97,8 +106,15 @@ function sortEvents(events: readonly unknown[], mailbox: string, window: Reading
     removed.delete(id);
     if (read && !isOutside(read, window)) reads.set(id, read);
     else removed.add(id);
+    if (!read) cancelled.push(id);
   }
-  return { groups: groupItems([...reads.values()]), removed: [...removed] };
+  return { groups: groupItems([...reads.values()]), removed: [...removed], cancelled };
+}
+
+/** Whether several of these are occurrences of one series, which may then have lost further ones that Google does not return. */
+function mayLackMore(cancelled: readonly string[]): boolean {
+  const series = cancelled.flatMap((id) => seriesOf(id) ?? []);
+  return new Set(series).size < series.length;
 }
 
 /** Whether an item is outside of the window, with a margin of a day, as whole days begin at midnight in the zone of the room. */

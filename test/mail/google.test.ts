@@ -155,6 +155,26 @@ describe('what is read', () => {
     await expectTruth();
   });
 
+  test('is complete when a series ends or moves, of whose lost occurrences Google returns those of some months', async () => {
+    const year = { start: window.start, end: new Date('2027-12-01T00:00:00Z') };
+    const read = (cursor: string | null) => readAll(open(), room, cursor, year, soon());
+    const minutesOf = ({ groups }: Awaited<ReturnType<typeof read>>) =>
+      groups.flatMap(({ items }) => items.map(({ start }) => start.getUTCMinutes()));
+    const week = (await appoint('02T08', { repeat: { every: 'week', count: 50 } })).itemId!;
+    const first = await read(null);
+    await server.remove(week, '2026-12-09T08:00:00Z');
+    const second = await read(first.cursor);
+    expect(second).toMatchObject({ whole: false, removed: [expect.stringMatching(/_20261209T080000Z$/)] });
+    await server.change(week, { start: '2026-12-02T08:15:00Z', end: '2026-12-02T08:45:00Z' });
+    const third = await read(second.cursor);
+    expect([third.whole, new Set(minutesOf(third))]).toEqual([true, new Set([15])]);
+    await appoint('05T12');
+    await server.remove(week);
+    const fourth = await read(third.cursor);
+    expect([fourth.whole, minutesOf(fourth)]).toEqual([true, [0]]);
+    expect(await read(fourth.cursor)).toMatchObject({ whole: false, groups: [], removed: [] });
+  });
+
   test('continues page by page in other processes', async () => {
     for (const hour of ['08', '09', '10', '11', '12', '13', '14'])
       await appoint(`01T${hour}`, { repeat: { every: 'day', count: 90 } });

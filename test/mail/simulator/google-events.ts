@@ -27,6 +27,8 @@ export const etagOf = ({ revision }: Appointment) => `"3${String(revision).padSt
 
 const stamp = (instant: number) => new Date(instant).toISOString().replace(/[-:]|\.\d+/g, '');
 
+export const readStamp = (text: string) => Date.parse(text.replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
+
 export function idOfOccurrence({ id }: Own, { originalStart }: Occurrence): string {
   return originalStart === null ? id : `${id}_${stamp(originalStart)}`;
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { calendar_v3 } from '@googleapis/calendar';
 import { jwtVerify } from 'jose';
 import type { Channels } from './google-channels.ts';
-import { etagOf, idOf, idOfOccurrence, type Own, writeEvent, writeSeries } from './google-events.ts';
+import { etagOf, idOf, idOfOccurrence, type Own, readStamp, writeEvent, writeSeries } from './google-events.ts';
 import { refusal } from './google-replies.ts';
 import { answerCall, type Call, type Reply } from './json-calls.ts';
 import { type Appointment, isWithin, type Mailbox, type Occurrence, occurrencesOf, reshape } from './mailboxes.ts';
@@ -21,6 +21,18 @@ const tokenLifeMs = 3_599_000;
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** What may differ between the requests of one synchronization. */
 const free = ['pageToken', 'syncToken', 'timeMin', 'timeMax', 'fields', 'maxResults', 'alt', 'prettyPrint'];
+
+/** Of the occurrences that a series has lost, Google returns those of half a year. */
+const mostOfSeriesMs = 183 * 86_400_000;
+function withoutFar(ids: readonly string[]): string[] {
+  const startOf = (id: string) => (/_\d{8}T\d{6}Z$/.test(id) ? readStamp(id.slice(-16)) : 0);
+  const firsts = new Map<string, number>();
+  for (const id of ids) {
+    const [series, start] = [id.slice(0, -16), startOf(id)];
+    firsts.set(series, Math.min(start, firsts.get(series) ?? start));
+  }
+  return ids.filter((id) => startOf(id) <= firsts.get(id.slice(0, -16))! + mostOfSeriesMs);
+}
 
 /** Of all service accounts of this process, as it takes long to make. */
 let pair: ReturnType<typeof generateKeyPairSync> | undefined;
@@ -131,7 +143,7 @@ export function openGoogle(world: World, channels: Channels) {
       [...mailbox.items.values()].flatMap((item) => (item.repeat && !item.isCancelled ? ownOf(item).id : [])),
     );
     const isGone = (id: string) => !told.has(id) && !series.has(id);
-    const gone = [...new Set([...sync.told.keys(), ...given.map(([id]) => id)])].filter(isGone);
+    const gone = withoutFar([...new Set([...sync.told.keys(), ...given.map(([id]) => id)])].filter(isGone));
     const rest: GoogleEvent[] = [
       // There may be no more of one that is gone than its id.
       ...gone.map((id): GoogleEvent => ({ kind: 'calendar#event', id, status: 'cancelled' })),
