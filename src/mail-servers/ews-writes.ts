@@ -12,6 +12,8 @@ import { standingAs } from './standing.ts';
 import { childOf, escapeXml, type XmlElement } from './xml.ts';
 
 const atOnce = 50;
+/** The code for what follows an item at which Exchange has stopped: it was not looked at. */
+const stopped = 'ErrorBatchProcessingStopped';
 
 /** The properties of an appointment of the room itself, in the order of the schema. */
 const membersOf = ({ start, end, subject, isPrivate }: WrittenItem): [property: string, xml: string][] => [
@@ -98,12 +100,15 @@ export function openEwsWrites(call: CallEws, view: EwsView, origin: string): Non
     mayDouble: true,
     async write({ mailbox }, writes, signal) {
       const outcomes = new Map<Write, WriteOutcome>();
-      /** @returns whether the server has answered in time */
+      /** @returns whether the server has answered in time, and for all of them */
       async function send(kind: Write['do'], some: readonly Write[]): Promise<boolean> {
         try {
           const [operation, attributes, body] = operations[kind](mailbox, some.map(textOf).join(''));
           const responses = await call(operation, mailbox, attributes, body, signal);
-          for (const [at, write] of some.entries()) outcomes.set(write, outcomeOf(write, responses[at]));
+          for (const [at, write] of some.entries()) {
+            if (at > 0 && responses[at] && codeOf(responses[at]) === stopped) return false;
+            outcomes.set(write, outcomeOf(write, responses[at]));
+          }
         } catch (error) {
           if (!mayConcernOneItem(error)) throw error;
           for (const write of some) if (!outcomes.has(write)) outcomes.set(write, { is: 'Failed', error });
@@ -113,8 +118,8 @@ export function openEwsWrites(call: CallEws, view: EwsView, origin: string): Non
       }
       try {
         for (const [kind, some] of Map.groupBy(writes, (write) => write.do)) {
-          const isAnswered = await send(kind, some);
-          if (!isAnswered) break;
+          const goesOn = await send(kind, some);
+          if (!goesOn) break;
         }
       } catch (error) {
         if (!outcomes.has(writes[0]!)) throw error;

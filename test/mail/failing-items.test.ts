@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { sql } from 'kysely';
 import { examineMail } from '../../src/mail/health.ts';
 import { ServerFault } from '../../src/mail-servers/connector.ts';
+import { messages } from '../../src/mail-servers/ews-soap.ts';
 import { mayConcernOneItem } from '../../src/mail-servers/failed-writes.ts';
 import { AccountRefused, ServerFailed, TimedOut } from '../../src/mail-servers/faults.ts';
 import { eventIdOf } from '../../src/mail-servers/google-writes.ts';
@@ -323,6 +324,21 @@ describe.each<[string, () => Promise<There>]>([
     await desk.settle();
     expect(await stands()).toEqual(['Choir 2', 'Poison']);
   });
+
+  if (kind === 'Exchange')
+    test('a batch that the server stops at one item: those that it has not looked at are written at once', async () => {
+      await book(1, 'Poison');
+      for (const n of [2, 3, 4]) await book(n, `Choir ${n}`);
+      const response = (code: string) =>
+        `<m:CreateItemResponseMessage ResponseClass="Error"><m:ResponseCode>${code}</m:ResponseCode></m:CreateItemResponseMessage>`;
+      const stopped = ['ErrorAccessDeniedByPolicy', ...Array(3).fill('ErrorBatchProcessingStopped')].map(response);
+      const body = `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/" xmlns:m="${messages}"><s:Body><m:CreateItemResponse><m:ResponseMessages>${stopped.join('')}</m:ResponseMessages></m:CreateItemResponse></s:Body></s:Envelope>`;
+      refuse({ status: 200, body }, 'Poison');
+      await desk.settle();
+      expect(refused).toBe(1);
+      expect(await stands()).toEqual(['Choir 2', 'Choir 3', 'Choir 4']);
+      expect((await rows()).map(({ state }) => state)).toEqual(['Failed', 'Written', 'Written', 'Written']);
+    });
 
   const refusals: Record<string, Fate> = {
     CalDAV: {
