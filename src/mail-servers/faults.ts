@@ -57,7 +57,7 @@ export function faultOf(status: number, headers: Headers, origin: string, words 
   const said = `${origin} answers ${status}${words && `: ${quote(words)}`}`;
   const unreachable = (text: string) => new ServerFault('Unreachable', text, null, status);
   if (status === 401) return new AccountRefused(said);
-  if (status === 403) return new ServerFault('AccessLost', `${said}; may the account read this calendar?`);
+  if (status === 403) return new ServerFault('AccessLost', `${said}; does the account have the right to do this?`);
   if (status === 429 || status === 503) return new ServerFault('Throttled', said, retryAtOf(headers));
   if (status >= 500) return new ServerFailed(said, status);
   if (status >= 300 && status < 400) return unreachable(`${said}, a redirect; is the Url of the settings right?`);
