@@ -117,7 +117,8 @@ function tokenFault(error: unknown, origin: string): ServerFault {
     if (status === 429 || status >= 500) return faultOf(status, response.headers, origin, code);
     const said = `${origin} returns no token: ${quote(`${code} ${text}`)}`;
     if (status === 401 || code === 'invalid_client') return new AccountRefused(said);
-    return new ServerFault('AccessLost', said);
+    const asked = code === 'invalid_grant' ? '; are ServiceAccountKey and the clock of this machine right?' : '';
+    return new ServerFault('AccessLost', `${said}${asked}`);
   }
   const { cause } = error as Error;
   if (cause instanceof Response) return faultOf(cause.status, cause.headers, origin, 'no token');

@@ -202,6 +202,17 @@ describe('what is read', () => {
       'AccessLost',
       /^(?!.*BEGIN).*(not a valid key|returns no token)/,
     ],
+    [
+      'a signature that Google does not accept, perhaps for its time',
+      async () => {},
+      {
+        get ServiceAccountKey() {
+          return { ...settings().ServiceAccountKey, client_email: 'other@x.example' };
+        },
+      },
+      'AccessLost',
+      /invalid_grant .*; are ServiceAccountKey and the clock of this machine right\?$/,
+    ],
   ])('%s is a fault', async (_, prepare, more, fault, words) => {
     await prepare();
     expect(await faultOf(readAll(open(more), room, null, window, soon()))).toMatchObject({
