@@ -109,7 +109,7 @@ export async function planEvents(entries: readonly EventEntry[], rules: Rules): 
     if (term.since && start < term.since.getTime()) return;
     const written = `${dateText(dayOfWall(key)).replaceAll('-', '')}T${new Date(timeOfWall(key)).toISOString().slice(11, 19).replaceAll(':', '')}`;
     const suffix = homeOf(event) === 'UTC' ? 'Z' : '';
-    const end = zone.instantOf(wall + event.length);
+    const end = zone.instantOf(zone.wallOf(start) + event.length);
     const { line, file, subject, title, status = 'Geplant' } = event;
     for (const room of rooms) {
       const id = `${written}${suffix}${isOneOfMany ? `-${room}` : ''}`;

@@ -188,6 +188,17 @@ describe('a series', () => {
     expect(await idsOf(text, { term })).toEqual(['20270315T080000', '20270322T080000']);
   });
 
+  test.each([
+    ['DTEND;TZID=Europe/Berlin:20270321T030000', '2027-03-28T02:00:00Z'],
+    ['DURATION:PT1H', '2027-03-28T02:30:00Z'],
+  ])('begins later on a day whose clocks skip its start, and is no shorter there: %s', async (length, Ende) => {
+    const school = await enterSchool(service, ['R101']);
+    const text = calendar(['DTSTART;TZID=Europe/Berlin:20270321T023000', length, 'RRULE:FREQ=WEEKLY;COUNT=2']);
+    await school.imports({ 'club.ics': text }, spring);
+    const [, skipped] = (await school.jobs())[0]?.LektionList ?? [];
+    expect(skipped).toMatchObject({ LektionId: '20270328T023000', Beginn: '2027-03-28T01:30:00Z', Ende });
+  });
+
   test('of too many rules is refused, and one of too many lessons is not planned to its end', async () => {
     const school = await enterSchool(service, ['R101']);
     const rules = Array.from({ length: 201 }, () => weekly);
