@@ -8,17 +8,19 @@ import { bits } from './untis.ts';
 
 const goesAway = bits.cancelled | bits.moved | bits.released | bits.noLessons;
 
-/** Finds the lesson that a change applies to; of several, that of the absent teacher or in the old room. */
-function findLesson(
+/** Finds the lessons that a change applies to: of several, those of the absent teacher in the old rooms, or the one in an old room. */
+function findLessons(
   there: readonly PlannedLesson[],
   change: ChangeEntry,
   { roomOf }: Rules,
-): PlannedLesson | undefined {
-  if (there.length <= 1) return there[0];
-  const absent = there.find(({ teachers }) => teachers.includes(change.absentTeacher));
-  if (absent) return absent;
+): readonly PlannedLesson[] {
+  if (there.length <= 1) return there;
   const oldRooms = new Set(change.oldRooms.map(roomOf));
-  return there.find(({ room }) => oldRooms.has(room));
+  const inOldRooms = (lessons: readonly PlannedLesson[]) => lessons.filter(({ room }) => oldRooms.has(room));
+  const ofAbsent = there.filter(({ teachers }) => teachers.includes(change.absentTeacher));
+  if (ofAbsent.length === 0) return inOldRooms(there).slice(0, 1);
+  const named = inOldRooms(ofAbsent);
+  return named.length > 0 ? named : ofAbsent;
 }
 
 /** The rooms to which a change moves its lesson: none if all of them are left out; undefined if it stays where it is. */
@@ -119,31 +121,9 @@ export async function applyChanges(
       report.notice({ file, line }, 'OutsideTerm', `Substitution ${id} is outside of the term and is left out`);
       continue;
     }
-    const lesson = findLesson(places.get(`${day} ${change.period}`) ?? [], change, rules);
-    if (!lesson) {
-      addExtra(extra, change, ids, rules);
-      continue;
-    }
-    const now = planned.get(lesson) as PlannedLesson;
-    const teachers = instead.get(lesson) ?? new Map<string, string>();
-    instead.set(lesson, teachers);
-    const isCancelled = (change.bits & goesAway) !== 0;
-    const stays = lesson.teachers.filter((teacher) => teacher !== change.absentTeacher && teachers.get(teacher) !== '');
-    if (isCancelled && (stays.length === 0 || !lesson.teachers.includes(change.absentTeacher))) {
-      now.status = 'Entfaellt';
-      continue;
-    }
-    now.status = 'Vertretung';
-    if (isCancelled) {
-      teachers.set(change.absentTeacher, '');
-      continue;
-    }
-    if (change.teacher !== '') teachers.set(change.absentTeacher, change.teacher);
-    if (change.subject !== '') now.subject = change.subject;
-    if (change.classes.length > 0 && change.classes.some((name) => !lesson.classes.includes(name)))
-      now.classes = [...change.classes];
-    const rooms = newRoomsOf(change, rules);
-    if (rooms) moved.set(lesson, { rooms, change });
+    const found = findLessons(places.get(`${day} ${change.period}`) ?? [], change, rules);
+    if (found.length === 0) addExtra(extra, change, ids, rules);
+    for (const lesson of found) applyTo(lesson, change);
   }
   const changed = lessons.flatMap((lesson): { lesson: PlannedLesson; rooms: readonly string[] }[] => {
     const now = planned.get(lesson) as PlannedLesson;
@@ -165,6 +145,29 @@ export async function applyChanges(
   const added: PlannedLesson[] = [];
   for (const each of extra.values()) added.push(await withNames(each, rules));
   return [...changed.map(({ lesson }) => lesson), ...inFurtherRooms(changed), ...added];
+
+  function applyTo(lesson: PlannedLesson, change: ChangeEntry): void {
+    const now = planned.get(lesson) as PlannedLesson;
+    const teachers = instead.get(lesson) ?? new Map<string, string>();
+    instead.set(lesson, teachers);
+    const isCancelled = (change.bits & goesAway) !== 0;
+    const stays = lesson.teachers.filter((teacher) => teacher !== change.absentTeacher && teachers.get(teacher) !== '');
+    if (isCancelled && (stays.length === 0 || !lesson.teachers.includes(change.absentTeacher))) {
+      now.status = 'Entfaellt';
+      return;
+    }
+    now.status = 'Vertretung';
+    if (isCancelled) {
+      teachers.set(change.absentTeacher, '');
+      return;
+    }
+    if (change.teacher !== '') teachers.set(change.absentTeacher, change.teacher);
+    if (change.subject !== '') now.subject = change.subject;
+    if (change.classes.length > 0 && change.classes.some((name) => !lesson.classes.includes(name)))
+      now.classes = [...change.classes];
+    const rooms = newRoomsOf(change, rules);
+    if (rooms) moved.set(lesson, { rooms, change });
+  }
 }
 
 /** A lesson that moves to several rooms takes place in each of them, unless another lesson of its number does. */

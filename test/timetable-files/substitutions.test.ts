@@ -58,6 +58,37 @@ test('of a lesson in several rooms a substitution that names them all changes it
   expect(changed).toEqual([['20270316-1-D', 'R102', ['E'], ['5b']]]);
 });
 
+test('of a lesson in several rooms with one teacher a substitution changes the part in the room that it names, or all', async () => {
+  const both = ['3,"5a","A","M","R101",4,1,,', '3,"5b","A","M","R102",4,1,,'].join('\n');
+  const away = { date: '20270318', lesson: 3, absent: 'A' };
+  const statesAfter = async (...changes: Told[]) => {
+    const school = await enterSchool(service);
+    const rows = changes.map((change, at) => row(at + 1, change)).join('\n');
+    await school.imports({ 'GPU001.TXT': both, 'GPU014.TXT': rows }, options);
+    const lessons = ((await school.jobs())[0]?.LektionList ?? []) as Record<string, unknown>[];
+    return lessons
+      .filter(({ LektionId }) => String(LektionId).startsWith('20270318'))
+      .map(({ RessourceName, Status, Lehrpersonen }) => [RessourceName, Status, Lehrpersonen]);
+  };
+  expect(await statesAfter({ ...away, old: 'R102', bits: 1 })).toEqual([
+    ['R101', 'Geplant', ['A']],
+    ['R102', 'Entfaellt', ['A']],
+  ]);
+  expect(
+    await statesAfter(
+      { ...away, old: 'R102', room: 'Physiksaal', teacher: 'E' },
+      { ...away, old: 'R101', teacher: 'F' },
+    ),
+  ).toEqual([
+    ['R101', 'Vertretung', ['F']],
+    ['Physiksaal', 'Vertretung', ['E']],
+  ]);
+  expect(await statesAfter({ ...away, bits: 1 })).toEqual([
+    ['R101', 'Entfaellt', ['A']],
+    ['R102', 'Entfaellt', ['A']],
+  ]);
+});
+
 test('a lesson that moves to a room that is left out is left out itself, and its room is free', async () => {
   const { all, notices } = await substitute(1, { date: '20270315', lesson: 1, absent: 'A', teacher: 'A', room: 'Hof' });
   expect([all, notices]).toEqual([['20270322-1 R101'], ['WithoutRoom']]);
