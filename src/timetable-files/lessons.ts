@@ -3,7 +3,7 @@ import type { ChangeEntry, DatedEntry, EntrySource, SlotEntry, SpanEntry, Timeta
 import { planEvents } from './events.ts';
 import { shown } from './faults.ts';
 import { Unplannable, uniteNames, uniteTexts } from './merging.ts';
-import { keyOf, type PlannedLesson, placeKey, type Rules } from './planned.ts';
+import { couplingIn, keyOf, type PlannedLesson, placeKey, type Rules } from './planned.ts';
 import { applyChanges } from './substitutions.ts';
 
 /** The lessons of a weekday and period on one date: one for each room. @throws Unplannable */
@@ -163,7 +163,7 @@ export async function planJob(
   for (const lesson of lessons)
     if (rules.isShared(lesson.room)) {
       const { room, slot, start } = lesson;
-      lesson.coupling = keyOf(`raum-${room}-${slot ? placeKey(slot.day, slot.period) : new Date(start).toISOString()}`);
+      lesson.coupling = couplingIn(room, slot ? placeKey(slot.day, slot.period) : new Date(start).toISOString());
     }
   return lessons.sort((one, other) => (one.id < other.id ? -1 : 1));
 }

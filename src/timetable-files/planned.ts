@@ -48,3 +48,6 @@ export function keyOf(text: string): string {
 }
 
 export const placeKey = (day: number, period: number) => `${compactDate(day)}-${period}`;
+
+/** What lessons have in common that may use a room at one time. */
+export const couplingIn = (room: string, place: string) => keyOf(`raum-${room}-${place}`);

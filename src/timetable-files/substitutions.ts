@@ -3,7 +3,7 @@ import { isoWeekdayOf } from '../time/days.ts';
 import type { ChangeEntry } from './entries.ts';
 import { sorted } from './entries.ts';
 import { uniteNames } from './merging.ts';
-import { type PlannedLesson, placeKey, type Rules } from './planned.ts';
+import { couplingIn, type PlannedLesson, placeKey, type Rules } from './planned.ts';
 import { bits } from './untis.ts';
 
 const goesAway = bits.cancelled | bits.moved | bits.released | bits.noLessons;
@@ -35,7 +35,7 @@ type Extra = { lesson: PlannedLesson; changes: ChangeEntry[] };
 
 /**
  * Adds lessons that the timetable does not have: one for each room. Several changes in one room at one time, such as one for each
- * teacher, are one lesson.
+ * teacher, are one lesson, or share their booking if they are of several jobs.
  */
 function addExtra(extra: Map<string, Extra>, change: ChangeEntry, taken: Set<string>, rules: Rules): void {
   const { term, report } = rules;
@@ -81,6 +81,7 @@ function addExtra(extra: Map<string, Extra>, change: ChangeEntry, taken: Set<str
       subject,
       classes: [],
       teachers: [],
+      coupling: couplingIn(room, key),
       ...(text && { remark: text }),
     };
     extra.set(place, { lesson, changes: [change] });

@@ -89,6 +89,20 @@ test('of a lesson in several rooms with one teacher a substitution changes the p
   ]);
 });
 
+test('extra lessons of no number in one room at one time share their booking', async () => {
+  const school = await enterSchool(service);
+  const exam = { date: '20270317', lesson: 0, period: 3, room: 'Physiksaal' };
+  const rows = [row(1, { ...exam, teacher: 'A', classes: '5a' }), row(2, { ...exam, teacher: 'B', classes: '5a~5b' })];
+  await school.imports({ 'GPU001.TXT': timetable, 'GPU014.TXT': rows.join('\n') }, options);
+  const from = 'From=2027-03-17T00:00:00Z&To=2027-03-18T00:00:00Z';
+  const answer = await fetch(`${service.url}/${school.tenant.code}/api/v1.0/bookings?${from}`, {
+    headers: { Authorization: `Bearer ${school.token}` },
+  });
+  expect((await answer.json()).Items).toMatchObject([
+    { ResourceName: 'Physiksaal', Lektion: { Klassen: ['5a', '5b'], Lehrpersonen: ['A', 'B'] } },
+  ]);
+});
+
 test('a lesson that moves to a room that is left out is left out itself, and its room is free', async () => {
   const { all, notices } = await substitute(1, { date: '20270315', lesson: 1, absent: 'A', teacher: 'A', room: 'Hof' });
   expect([all, notices]).toEqual([['20270322-1 R101'], ['WithoutRoom']]);
