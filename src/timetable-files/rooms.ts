@@ -50,9 +50,8 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
     },
     /** Reports each room that the tenant does not have once. From then on `roomOf` returns the tenant's spelling of the others. */
     async check(db: Database, viewer: Viewer, standort: string | null, report: FaultReport): Promise<void> {
-      const ofTenant = sql`resource.mandator_id = ${viewer.mandatorId}
-        and resource.id <> all (${viewer.hiddenRooms}::integer[])
-        and (${standort}::text is null or resource.location_id in (
+      const isSeen = sql`resource.mandator_id = ${viewer.mandatorId} and resource.id <> all (${viewer.hiddenRooms}::integer[])`;
+      const ofTenant = sql`${isSeen} and (${standort}::text is null or resource.location_id in (
           select id from location where location.mandator_id = ${viewer.mandatorId} and location.name_key = name_key(${standort})))`;
       const found = await sql<{ name: string; matches: number; spelling: string; retired: number }>`
         select wanted.name, count(*) filter (where resource.active)::int as matches,
@@ -67,6 +66,13 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
       const known = await sql<{ name: string }>`
         select name from resource where ${ofTenant} and active order by name limit ${mostCompared}`.execute(db);
       const names = known.rows.map(({ name }) => name);
+      const elsewhere = await sql<{ name: string; location: string }>`
+        select wanted.name, min(location.name) as location
+        from unnest(${rows.map(({ name }) => name)}::text[]) as wanted (name)
+        join resource on resource.name_key = name_key(wanted.name) and resource.active and ${isSeen}
+        join location on location.mandator_id = resource.mandator_id and location.id = resource.location_id
+        group by 1`.execute(db);
+      const locations = new Map(elsewhere.rows.map(({ name, location }) => [name, location]));
       for (const [at, { name: room, matches, retired }] of rows.entries()) {
         const { file, line, roomColumn: column, name, count } = named.get(room) as NamedRoom;
         const times = count === 1 ? '' : ` (in ${count} lines)`;
@@ -75,7 +81,7 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
           report.fault(
             place,
             'AmbiguousRoom',
-            `more than one location has a room ${shown(name)}${times}; name the location in Standort`,
+            `more than one location has a room ${shown(name)}${times}; name the location in Standort, or rename a room if the files have rooms of several locations`,
           );
           continue;
         }
@@ -86,6 +92,15 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
             place,
             'UnknownRoom',
             `${said} is a retired room${times}; correct it, or map it in Rooms to another room`,
+          );
+          continue;
+        }
+        const location = locations.get(room);
+        if (location !== undefined) {
+          report.fault(
+            place,
+            'UnknownRoom',
+            `${said} is a room of ${shown(location)}, not of ${shown(standort ?? '')}${times}; map it in Rooms to a room of that location, or send no Standort`,
           );
           continue;
         }
@@ -101,22 +116,22 @@ export function openRooms({ Rooms }: Pick<CompleteRequest, 'Rooms'>) {
   };
 }
 
-/** Finds the name of the time zone. @throws InvalidInput when neither the request nor the locations determine it */
+/** Finds the name of the time zone. @throws InvalidInput for an unknown location, or when nothing determines the zone */
 export async function findZoneName(
   db: Database,
   { mandatorId }: Viewer,
   { TimeZone, Standort }: CompleteRequest,
 ): Promise<string> {
-  if (TimeZone) return TimeZone;
+  if (TimeZone && !Standort) return TimeZone;
   const { rows } = await sql<{ zone: string }>`
     select distinct time_zone as zone from location
     where mandator_id = ${mandatorId} and active and (${Standort ?? null}::text is null or name_key = name_key(${Standort ?? ''}))
     limit 2`.execute(db);
   const [zone] = rows;
-  if (zone && rows.length === 1) return zone.zone;
+  if (!zone) throw new InvalidInput(`Standort: there is no location ${Standort ?? ''}.`);
+  if (TimeZone) return TimeZone;
+  if (rows.length === 1) return zone.zone;
   throw new InvalidInput(
-    zone
-      ? 'TimeZone: the locations have different time zones; send that of the timetable, or name the location in Standort.'
-      : `Standort: there is no location ${Standort ?? ''}.`,
+    'TimeZone: the locations have different time zones; send that of the timetable, or name the location in Standort.',
   );
 }

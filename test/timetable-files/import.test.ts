@@ -280,3 +280,24 @@ test('bodies that arrive slowly keep no other of the same person from being read
   await school.imports(gpu001);
   for (const socket of sockets) socket.destroy();
 });
+
+test('a location that there is not is told as such, whatever the zone of the term; a room of another location with that location', async () => {
+  const school = await enterSchool(service, ['R101']);
+  const { db } = service.context;
+  const { mandatorId } = school.tenant;
+  const annex = { mandator_id: mandatorId, name: 'Annex', time_zone: 'Europe/Berlin' };
+  const { id } = await db.insertInto('location').values(annex).returning('id').executeTakeFirstOrThrow();
+  const inAnnex = ['R101', 'N201'].map((name) => ({ mandator_id: mandatorId, location_id: id, name }));
+  await db.insertInto('resource').values(inAnnex).execute();
+  const files = { 'GPU001.TXT': '1,"5a","A","M","R101",1,1,,\n1,"5a","A","M","N201",1,2,,' };
+  const messagesAt = async (location?: string) =>
+    (await school.faults(files, { ...small, ...(location && { location }) })).map(({ Message }) => Message);
+  const unknown = await school.post(files, { ...small, location: 'Capmus' });
+  expect((await unknown.json()).detail).toBe('Standort: there is no location Capmus.');
+  expect(await messagesAt('Campus')).toEqual([
+    'GPU001.TXT line 2, column 5 (Raum): "N201" is a room of "Annex", not of "Campus"; map it in Rooms to a room of that location, or send no Standort.',
+  ]);
+  expect(await messagesAt()).toEqual([
+    'GPU001.TXT line 1, column 5 (Raum): more than one location has a room "R101"; name the location in Standort, or rename a room if the files have rooms of several locations.',
+  ]);
+});
