@@ -141,7 +141,8 @@ export async function applyChanges(
     }
     const rooms = move?.rooms ?? [lesson.room];
     const room = rooms.includes(lesson.room) ? lesson.room : (rooms[0] as string);
-    return [{ lesson: { ...now, room, teachers: sorted([...kept, ...added].filter(Boolean)) }, rooms }];
+    const { file, line } = move?.change ?? lesson;
+    return [{ lesson: { ...now, file, line, room, teachers: sorted([...kept, ...added].filter(Boolean)) }, rooms }];
   });
   const added: PlannedLesson[] = [];
   for (const each of extra.values()) added.push(await withNames(each, rules));

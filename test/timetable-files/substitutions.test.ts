@@ -89,6 +89,17 @@ test('of a lesson in several rooms with one teacher a substitution changes the p
   ]);
 });
 
+test('a conflict of a lesson that a substitution moves is told with the line of the substitution', async () => {
+  const school = await enterSchool(service);
+  const moves = row(1, { date: '20270322', lesson: 4, absent: 'B', teacher: 'B', old: 'R102', room: 'R101' });
+  const planned = { 'GPU001.TXT': `${timetable}\n4,"5b","B","D","R102",1,1,,` };
+  await school.imports(planned, options);
+  const { BatchId } = await school.accept({ ...planned, 'GPU014.TXT': `\n${moves}` }, options);
+  expect((await school.client.end(BatchId)).Errors).toMatchObject([
+    { Code: 'ResourceConflict', Pointer: '/Files/1', Line: 2, Message: expect.stringContaining('R101 is occupied') },
+  ]);
+});
+
 test('extra lessons of no number in one room at one time share their booking', async () => {
   const school = await enterSchool(service);
   const exam = { date: '20270317', lesson: 0, period: 3, room: 'Physiksaal' };

@@ -302,6 +302,44 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
+  test('a conflict of a lesson that a substitution moves is shown in the file of substitutions, at the new room', async () => {
+    const there = { LektionId: '1', RessourceName: 'HS 102', Titel: 'In the way' };
+    await client.importJobs([
+      { JobID: 'moved', LektionList: [{ ...there, Beginn: '2035-02-05T07:00:00Z', Ende: '2035-02-05T07:45:00Z' }] },
+    ]);
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=timetables&file=new');
+    await signIn();
+    const files = {
+      'GPU001.TXT': '1,"1A","Noe","M","HS 101",1,1,,',
+      'GPU014.TXT': '7;"20350205";1;;1;"Noe";"Noe";"M";;"M";;"HS 101";"HS 102";;"1A";"";"";0',
+    };
+    await page.getByLabel('Choose a file').setInputFiles(
+      Object.entries(files).map(([name, text]) => ({
+        name,
+        mimeType: 'text/plain',
+        buffer: Buffer.from(`${text}\r\n`),
+      })),
+    );
+    await page.getByLabel('Name of the term').fill('35-1');
+    await page.getByLabel('First day').fill('2035-02-05');
+    await page.getByLabel('Last day').fill('2035-02-09');
+    await page.getByLabel('Time grid', { exact: true }).fill('1 08:00 08:45');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('One row has faults.').waitFor();
+    const wrong = page.locator('[role=gridcell][aria-invalid=true]');
+    await wrong.getByText(/^HS 102 is occupied/).waitFor();
+    expect(await wrong.allTextContents()).toEqual([expect.stringMatching(/^\s*HS 102\s*HS 102 is occupied/)]);
+    await wrong.dblclick();
+    await page.getByLabel('New room, row 1').fill('HS 101');
+    await page.keyboard.press('Enter');
+    await page.getByRole('gridcell').getByText('(changed)').waitFor();
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('1 new, 0 changed, 0 moved, 0 removed').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('missing settings are listed above the form, which stays open until they are there; a room may be shared', async () => {
     const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
     await open('?screen=timetables&file=new');

@@ -1,5 +1,6 @@
 /** Texts of files on their way into the timetable. */
 import { texts } from '../look.ts';
+import type { UntisFile } from '../timetables/untis.ts';
 import { type Fault, messageOf } from './timetables.ts';
 
 const number = (n: number, locale: string) => n.toLocaleString(locale);
@@ -94,7 +95,23 @@ export const t = texts(
       Remark: 'Bemerkung',
       Status: 'Status',
     } as Record<string, string>,
-    untis: ['Unterricht', 'Klasse', 'Lehrkraft', 'Fach', 'Raum', 'Tag', 'Stunde'] as readonly (string | undefined)[],
+    untis: {
+      timetable: ['Unterricht', 'Klasse', 'Lehrkraft', 'Fach', 'Raum', 'Tag', 'Stunde'],
+      lessons: { 0: 'Unterricht', 4: 'Klasse', 5: 'Lehrkraft', 6: 'Fach', 11: 'Wochen', 14: 'Von', 15: 'Bis' },
+      substitutions: {
+        0: 'Vertretung',
+        1: 'Datum',
+        2: 'Stunde',
+        4: 'Unterricht',
+        5: 'Lehrkraft',
+        6: 'Vertreten durch',
+        7: 'Fach',
+        9: 'Neues Fach',
+        11: 'Raum',
+        12: 'Neuer Raum',
+        14: 'Klassen',
+      },
+    } as Record<UntisFile, Readonly<Record<number, string | undefined>>>,
     formats: { Csv: 'CSV', Untis: 'Untis', ICalendar: 'iCalendar', Json: 'JSON der API' },
     readAs: (format: string, rows: number) => `Gelesen als ${format}: ${number(rows, 'de')} Zeilen.`,
     file: 'Datei',
@@ -219,7 +236,23 @@ export const t = texts(
       Remark: 'Remark',
       Status: 'Status',
     },
-    untis: ['Lesson', 'Class', 'Teacher', 'Subject', 'Room', 'Day', 'Period'],
+    untis: {
+      timetable: ['Lesson', 'Class', 'Teacher', 'Subject', 'Room', 'Day', 'Period'],
+      lessons: { 0: 'Lesson', 4: 'Class', 5: 'Teacher', 6: 'Subject', 11: 'Weeks', 14: 'From', 15: 'To' },
+      substitutions: {
+        0: 'Substitution',
+        1: 'Date',
+        2: 'Period',
+        4: 'Lesson',
+        5: 'Teacher',
+        6: 'Substituted by',
+        7: 'Subject',
+        9: 'New subject',
+        11: 'Room',
+        12: 'New room',
+        14: 'Classes',
+      },
+    },
     formats: { Csv: 'CSV', Untis: 'Untis', ICalendar: 'iCalendar', Json: 'JSON of the API' },
     readAs: (format, rows) => `Read as ${format}: ${number(rows, 'en')} rows.`,
     file: 'File',

@@ -7,6 +7,7 @@ import { openSlices } from '../parts/slices.ts';
 import { messageOf } from '../texts/timetables.ts';
 import { cellAt, type Draft, type RowFault } from './draft.ts';
 import { jobColumns, jsonColumns, rowsOfJobs } from './jobs.ts';
+import { untisFileOf, untisRooms } from './untis.ts';
 
 type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 
@@ -24,15 +25,13 @@ const columnOf: Record<string, ColumnName> = {
   remark: 'Remark',
   status: 'Status',
 };
-/** The column of the room in GPU001, from 0. */
-const untisRoom = 4;
 const roomCodes = new Set(['UnknownRoom', 'AmbiguousRoom']);
 
 const isRoom = (field: string | null) => field === 'Raum' || field === 'resourceName';
 
-function columnAt({ format, work }: Draft, field: string | null, column: number | null | undefined): number {
+function columnAt({ format, work }: Draft, { field, column }: Fault, row: readonly string[]): number {
   if (column) return column - 1;
-  if (format === 'Untis') return isRoom(field) ? untisRoom : -1;
+  if (format === 'Untis') return isRoom(field) ? untisRooms[untisFileOf(row)] : -1;
   if (format === 'ICalendar') return 0;
   const name = columnOf[field ?? ''];
   return name ? work.mapping[name] : -1;
@@ -58,14 +57,15 @@ type Found = { faults: RowFault[]; others: string[] };
 export async function atLines(draft: Draft, errors: readonly Fault[]): Promise<Found> {
   const giveWay = openSlices();
   const [faults, others]: [RowFault[], string[]] = [[], []];
-  for (const { pointer, line, column, field, code, message } of errors) {
+  for (const error of errors) {
+    const { pointer, line, code, message } = error;
     const sheet = Number(/files\/(\d+)/i.exec(pointer ?? '')?.[1] ?? 0);
     const row = line ? rowAt(draft.sheets[sheet]?.lines ?? [], line) : undefined;
     if (row === undefined) {
       others.push(messageOf({ code, message }));
       continue;
     }
-    const place = columnAt(draft, field, column);
+    const place = columnAt(draft, error, draft.sheets[sheet]?.rows[row] ?? []);
     const fault = { sheet, column: place, code, message: withoutPlace(message) };
     faults.push({ ...fault, row });
     // The server reports an unknown room once, with its count; people look for all of its rows.

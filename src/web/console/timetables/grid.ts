@@ -8,7 +8,8 @@ import { openSlices } from '../parts/slices.ts';
 import { t as shared } from '../texts/shell.ts';
 import { t as files } from '../texts/timetable-files.ts';
 import { messageOf } from '../texts/timetables.ts';
-import { cellAt, type Draft, type RowFault } from './draft.ts';
+import { cellAt, type Draft, type RowFault, type Work } from './draft.ts';
+import { untisFileOf } from './untis.ts';
 
 type GridProperties = {
   draft: Draft;
@@ -79,14 +80,20 @@ function useFound(draft: Draft, sheet: number, all: readonly number[], text: str
   return found?.of === of ? found.rows : undefined;
 }
 
+/** The first file with faults or with corrections of them. */
+function firstSheetOf({ faults, touched }: Work): number {
+  const found = [...touched.map((key) => Number(key.split(' ')[0])), ...faults.map(({ sheet }) => sheet)];
+  return found.length === 0 ? 0 : found.reduce((least, sheet) => Math.min(least, sheet));
+}
+
 /** The rows of a file that are shown, by the filters. */
 function useRows(draft: Draft) {
   const { sheets, work } = draft;
-  const [wantedSheet, setSheet] = useState(0);
+  const [chosenSheet, setSheet] = useState<number>();
   const [isAll, setAll] = useState(false);
   const [text, setText] = useState('');
   const [page, setPage] = useState(1);
-  const sheet = Math.min(wantedSheet, sheets.length - 1);
+  const sheet = Math.min(chosenSheet ?? firstSheetOf(work), sheets.length - 1);
   const byRow = new Map<number, RowFault[]>();
   for (const fault of work.faults) {
     if (fault.sheet !== sheet) continue;
@@ -131,8 +138,9 @@ function columnsOf({ format, sheets, work }: Draft, at: number): { column: numbe
   const { headers, rows } = sheets[at] ?? { headers: [], rows: [] };
   const used = new Set(Object.values(work.mapping));
   const count = headers.length || (rows[0]?.length ?? 1);
+  const untis = files().untis[untisFileOf(rows[0] ?? [])];
   const titleOf = (column: number) =>
-    format === 'ICalendar' ? files().line : headers[column] || files().untis[column] || files().column(column + 1);
+    format === 'ICalendar' ? files().line : headers[column] || untis[column] || files().column(column + 1);
   return Array.from({ length: count }, (_, column) => ({ column, title: titleOf(column) })).filter(
     ({ column }) => format !== 'Csv' || at > 0 || used.has(column),
   );
