@@ -172,7 +172,12 @@ export function openCsv(
           : timesOfPeriods();
       const [begin, end] = clocks;
       if (begin === undefined || end === undefined) return;
-      if (end <= begin) return fault('End', 'InvalidTime', `${shown(cell('End'))} is not after the beginning`);
+      if (end <= begin)
+        return fault(
+          'End',
+          'InvalidTime',
+          `${shown(cell('End'))} is not after the beginning; divide a lesson across midnight into two lines, the first until 24:00`,
+        );
       const hasOwnId = cell('Key') !== '';
       const clock = `${String(Math.floor(begin / 60)).padStart(2, '0')}${String(begin % 60).padStart(2, '0')}`;
       const id = hasOwnId ? cell('Key') : `${compactDate(day)}-${clock}`;

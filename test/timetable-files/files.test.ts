@@ -366,6 +366,15 @@ describe('faults', () => {
     expect(Items.map(({ Ende }) => Ende)).toEqual(['2027-03-27T23:00:00.000Z', '2027-03-28T22:00:00.000Z']);
   });
 
+  test('of a lesson of a CSV across midnight it is told how to write it', async () => {
+    const school = await enterSchool(service);
+    const [fault, ...others] = await school.faults({ 'a.csv': 'Datum;Von;Bis;Raum\n27.03.2027;22:00;1:00;R101' }, {});
+    expect([fault?.Code, others]).toEqual(['InvalidTime', []]);
+    expect(fault?.Message).toContain(
+      '"1:00" is not after the beginning; divide a lesson across midnight into two lines',
+    );
+  });
+
   test('a CSV with a beginning and periods takes its times from the grid', async () => {
     const school = await enterSchool(service);
     await school.imports({ 'a.csv': 'Datum;Beginn;Stunde;Raum;Fach\n15.03.2027;;1;R101;M' }, small);
