@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 import { NotAuthenticated, Unavailable } from '../errors.ts';
 import { networkOf } from '../http/networks.ts';
 import { fetchSafely } from '../http/safe-fetch.ts';
-import { storableText } from '../storable.ts';
+import { isMandator } from '../names.ts';
 import { hour, minute } from '../time/durations.ts';
 import { howToSignIn } from './modes.ts';
 import { apiScope } from './tokens.ts';
@@ -52,14 +52,17 @@ export const emailVerified = z
   .refine((verified) => String(verified) !== 'false')
   .optional();
 
+/** Lower case turns İ and the Kelvin sign into ASCII letters, and so into the name of somebody else. */
+const tenantClaim = z.string().refine(isMandator);
+const emailClaim = z.email();
+
 /** The tenant and the e-mail address that claims name; undefined unless they name both. */
 export function namesIn(
   claims: object,
   { IdentityProvider: { TenantClaim, EmailClaim } }: Pick<Config, 'IdentityProvider'>,
 ): Pick<Assertion, 'tenant' | 'email'> | undefined {
-  const [tenant, email] = [TenantClaim, EmailClaim].map(
-    (name) => storableText.safeParse((claims as JWTPayload)[name]).data,
-  );
+  const { data: tenant } = tenantClaim.safeParse((claims as JWTPayload)[TenantClaim]);
+  const { data: email } = emailClaim.safeParse((claims as JWTPayload)[EmailClaim]);
   return tenant === undefined || email === undefined ? undefined : { tenant, email };
 }
 

@@ -38,12 +38,14 @@ beforeAll(async () => {
     nowhere: { ...ada, tenant: 'nowhere' },
     nul: { ...ada, tenant: 'sch\0ool' },
     half: { ...ada, email: 'user\ud800@school.example' },
+    dotted: { ...ada, email: 'İmporter@school.example' },
+    kelvin: { tenant: '\u212Ainder', email: 'user@kinder.example' },
     mixed: { ...ada, tenant: 'stranger' },
     silent: {},
     unverified: { ...ada, email_verified: false },
   });
   service = await startService({ ...settingsFor(provider.issuer), Role: 'Web', TrustProxy: '1' });
-  await makeTenant(service.context.db, { code: 'stranger' });
+  for (const code of ['stranger', 'kinder']) await makeTenant(service.context.db, { code });
 });
 
 afterAll(async () => {
@@ -104,6 +106,8 @@ describe.each([
     ['that says nothing of the caller', 'silent', resource, 'its claim tenant'],
     ['with U+0000 in its tenant', 'nul', resource, 'its claim tenant'],
     ['with half of a surrogate pair in its e-mail address', 'half', resource, 'its claim'],
+    ['with an e-mail address that only lower case makes that of a person', 'dotted', resource, 'its claim'],
+    ['with a tenant that only lower case makes one', 'kelvin', resource, 'its claim tenant'],
     ['of an unverified e-mail address', 'unverified', resource, 'not valid'],
     ['of an unknown person', 'nobody', resource, 'add the person'],
     ['of an unknown tenant', 'nowhere', resource, 'add the person'],
