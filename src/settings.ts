@@ -106,15 +106,21 @@ export const corsSettings = z.strictObject({
     ),
 });
 
+/** A hash of another form, such as the hexadecimal digits of `sha256sum`, would match no secret. */
+const clientSecret = text.refine(
+  (value) => !value.startsWith('sha256:') || /^sha256:[\w+/-]{43}=?$/.test(value),
+  'must have a SHA-256 in base64, which has 44 characters, after sha256:',
+);
+
 export const clientSettings = z.strictObject({
   Enabled: flag.default(true).describe('Whether the client may request tokens.'),
   ClientId: text.describe('Its id in token requests.'),
   ClientName: z.string().default('').describe('Its name for people.'),
   ClientSecrets: z
-    .array(z.strictObject({ Value: text }))
+    .array(z.strictObject({ Value: clientSecret }))
     .default([])
     .describe(
-      'Objects with the member `Value`: the secret itself, or `sha256:` and its hash in base64. Each of them is accepted.',
+      'Objects with the member `Value`: the secret itself, or `sha256:` and its SHA-256 in base64. Each of them is accepted.',
     ),
   AllowedGrantTypes: z.array(z.string()).describe('Must contain `apikey`.'),
   AllowedScopes: z.array(z.string()).describe('Must contain `service_api`.'),
@@ -245,7 +251,12 @@ export const settings = z
     error: 'must be set together with ReadDatabaseUrl',
   });
 
-export const identitySettings = z.strictObject({ Clients: z.array(clientSettings) });
+const clients = z.array(clientSettings).superRefine((all, { addIssue }) => {
+  for (const [at, { ClientId }] of all.entries())
+    if (all.findIndex((other) => other.ClientId === ClientId) < at)
+      addIssue({ code: 'custom', path: [at, 'ClientId'], message: 'must differ from that of every other client' });
+});
+export const identitySettings = z.strictObject({ Clients: clients });
 
 const secretSettings =
   /^((Pooled|Read)?DatabaseUrl|Pepper|DemoPin)\b|\bCalendars(\.\d+\.Url)?$|\bServiceAccountKey\b|\b(ClientSecrets?|Password)\b|^MailServer(\.[^.]*)?$/;

@@ -469,6 +469,16 @@ describe('identity settings', () => {
       { Clients: [{ ...client, ClientSecrets: 'hunter2' }] },
       ['identitysettings.json: Clients.0.ClientSecrets: is (secret); must be a list in brackets'],
     ],
+    ...['sha256:', `sha256:${'0f'.repeat(32)}`, `sha256:${'A'.repeat(40)}`].map((Value): [unknown, unknown[]] => [
+      { Clients: [{ ...client, ClientSecrets: [{ Value }] }] },
+      [
+        'identitysettings.json: Clients.0.ClientSecrets.0.Value: is (secret); must have a SHA-256 in base64, which has 44 characters, after sha256:',
+      ],
+    ]),
+    [
+      { Clients: [client, { ...client, RequireClientSecret: false }] },
+      ['identitysettings.json: Clients.1.ClientId: is "timetable"; must differ from that of every other client'],
+    ],
     [
       { Clients: [{ ...client, RequirePkse: true }] },
       ['identitysettings.json: Clients.0.RequirePkse: there is no such setting; did you mean RequirePkce?'],
