@@ -111,13 +111,14 @@ export async function readSession({ db, config }: Context, hash: Buffer): Promis
   return { ...row, display: null, credential: `session:${row.sessionId}` };
 }
 
-/** Opens the record of uses: that a session has been used, at most once a minute. */
+/** Opens the record of uses: that a session has been used, at most once a minute, and several times before it would end. */
 export function openUses(context: Context): (viewer: Viewer) => Promise<void> {
   const { db, config } = context;
-  const noted = new LRUCache<number, true>({ ...atMost(10_000), ttl: minute });
+  const everyMs = Math.min(1, config.Sessions.IdleMinutes / 4) * minute;
+  const noted = new LRUCache<number, number>(atMost(10_000));
   return async ({ mandatorId, sessionId }) => {
-    if (sessionId === undefined || noted.has(sessionId)) return;
-    noted.set(sessionId, true);
+    if (sessionId === undefined || Date.now() < (noted.get(sessionId) ?? 0) + everyMs) return;
+    noted.set(sessionId, Date.now());
     await recordUse(
       context,
       db
@@ -125,7 +126,7 @@ export function openUses(context: Context): (viewer: Viewer) => Promise<void> {
         .set({ used_at: sql`now()` })
         .where('mandator_id', '=', mandatorId)
         .where('id', '=', sessionId)
-        .where('used_at', '<', sql<Date>`now() - interval '30 seconds'`)
+        .where('used_at', '<', sql<Date>`now() - make_interval(secs => ${everyMs / 2_000})`)
         .where(idleEnd(config), '>', sql<Date>`now()`)
         .execute(),
     );

@@ -325,6 +325,32 @@ test.each(['used_at', 'expires_at'] as const)('a session ends by %s, and is swep
   expect(await db.selectFrom('session').where('person_id', '=', personId).select('id').execute()).toEqual([]);
 });
 
+test('a session that is in use does not end, however short the idle time is', async () => {
+  const hasty = await startService({ Sessions__IdleMinutes: '1', Role: 'Web' });
+  try {
+    const { db } = hasty.context;
+    const [{ mandatorId }, { id: personId }] = [hasty.tenant, hasty.tenant.person('User')];
+    const { pin } = await createPin(db, pepper, { mandatorId, personId });
+    const headers = { ...own, 'content-type': 'application/json' };
+    const begun = await fetch(`${hasty.url}/school/session`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ Pin: pin }),
+    });
+    const cookie = begun.headers.get('set-cookie')!.split(';', 1)[0]!;
+    const use = async () => (await fetch(`${hasty.url}/school/session`, { headers: { ...own, cookie } })).status;
+    expect(await use()).toBe(200);
+    const earlier = new Date(Date.now() - 40_000);
+    await db.updateTable('session').set({ used_at: earlier }).execute();
+    setClock(Date.now() + 16_000);
+    expect(await use()).toBe(200);
+    const { used_at } = await db.selectFrom('session').select('used_at').executeTakeFirstOrThrow();
+    expect(used_at.getTime()).toBeGreaterThan(earlier.getTime());
+  } finally {
+    await hasty.stop();
+  }
+});
+
 test('wrong PINs are counted by address: another address may still sign in', async () => {
   const { pin } = await makePin();
   const from = anAddress();
