@@ -1,4 +1,4 @@
-/** Writes the audit: acts of Admins over the API, and of the operator with tenant files. */
+/** Writes the audit: acts of Admins over the API, and of the operator at the command line. */
 import { sql } from 'kysely';
 import type { Act } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
@@ -91,6 +91,9 @@ export async function recordAct(
     .values({ ...done, ...toRow({ action, subject, record }) })
     .execute();
 }
+
+/** The request of what the operator does at the command line. */
+export const commandLine = 'roomgate command line';
 
 /** Keeps a statement below PostgreSQL's limit of parameters. */
 const recordedAtOnce = 5_000;

@@ -1,6 +1,7 @@
 /** The viewers that credentials lead to, read from the database as they are now. */
 import { sql } from 'kysely';
 import { sightColumns } from '../access.ts';
+import { commandLine } from '../acts.ts';
 import type { Act, Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { NotAuthenticated, NotFound } from '../errors.ts';
@@ -89,7 +90,7 @@ export async function getFirstAdmin(db: Database, mandator: string): Promise<Vie
 
 /** An act of the operator at the command line, as the first Admin. @throws as `getFirstAdmin` */
 export async function actOfOperator(db: Database, mandator: string): Promise<Act> {
-  return { viewer: await getFirstAdmin(db, mandator), requestId: 'roomgate command line' };
+  return { viewer: await getFirstAdmin(db, mandator), requestId: commandLine };
 }
 
 /** The active person in whose name a booking follows its item on the mail server; undefined if there is none. */

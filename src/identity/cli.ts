@@ -1,6 +1,6 @@
 import { type AddCommands, readIdOf, tenantOption } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
-import { createPin, getHolder, listPins, pepperOf, revokePin, whyPinsDoNotCount } from './service.ts';
+import { createPinByOperator, getHolder, listPins, revokePinByOperator, whyPinsDoNotCount } from './service.ts';
 import { toPinRecord } from './wire.ts';
 
 type HolderOptions = { mandator: string; person?: string };
@@ -19,10 +19,10 @@ export const addCommands: AddCommands = (program, action) => {
     .action(
       action(
         async ({ context, print }, options: HolderOptions & { label?: string }) => {
-          const { db, config } = context;
-          const { mandatorId, personId, email } = await getHolder(context.db, options.mandator, options.person);
-          const made = await createPin(db, pepperOf(config), { mandatorId, personId, label: options.label });
-          const whyNot = await whyPinsDoNotCount(db, mandatorId);
+          const holder = await getHolder(context.db, options.mandator, options.person);
+          const { mandatorId, personId, email } = holder;
+          const made = await createPinByOperator(context, holder, options.label);
+          const whyNot = await whyPinsDoNotCount(context.db, mandatorId);
           const lines = [
             `PIN of ${email}: ${made.pin}`,
             `It is shown only this once. Its id, to revoke it, is ${made.pinId}.`,
@@ -31,7 +31,7 @@ export const addCommands: AddCommands = (program, action) => {
           print(lines.join('\n'), {
             Pin: made.pin,
             PinId: made.pinId,
-            PersonId: made.personId,
+            PersonId: personId,
             Counts: whyNot === undefined,
           });
         },
@@ -66,8 +66,8 @@ export const addCommands: AddCommands = (program, action) => {
     .action(
       action(async ({ context, print }, id: string, options: HolderOptions) => {
         const pinId = readIdOf('PIN', 'pin list', id);
-        const { mandatorId, personId } = await getHolder(context.db, options.mandator, options.person);
-        await revokePin(context.db, mandatorId, pinId, personId);
+        const holder = await getHolder(context.db, options.mandator, options.person);
+        await revokePinByOperator(context.db, holder, pinId);
         print(`PIN ${pinId} is revoked.`, { PinId: pinId, Revoked: true });
       }),
     );

@@ -46,6 +46,9 @@ export async function listPinsTogether(
 /** @throws Forbidden */
 export const findPin = finderOf(pinById, checkAdmin);
 
+export const subjectOf = ({ pinId, personId }: Pick<Pin, 'pinId' | 'personId'>) =>
+  ({ noun: 'Pin', id: pinId, personId }) as const;
+
 /**
  * Makes a PIN for an active person.
  * @throws Forbidden, NotFound; Conflict for an inactive person, and for a key that has made a PIN before; InvalidInput
@@ -80,7 +83,7 @@ export async function createPinFor(
     });
     await settle(pinId);
     const record = await getPin(trx, mandatorId, pinId);
-    await recordAct(trx, act, 'create PIN', { noun: 'Pin', id: pinId, personId }, { before: null, after: record });
+    await recordAct(trx, act, 'create PIN', subjectOf(record), { before: null, after: record });
     return { pin, record };
   });
 }
@@ -98,11 +101,11 @@ export async function revokePinOf(db: Database, act: Act, pinId: number, personI
       throw error instanceof NotFound ? noRecord('PIN') : error;
     });
     const revoked = await getPin(trx, mandatorId, pinId);
-    await recordAct(trx, act, 'revoke PIN', { noun: 'Pin', id: pinId, personId: revoked.personId });
+    await recordAct(trx, act, 'revoke PIN', subjectOf(revoked));
     return revoked;
   });
 }
 
-async function getPin(trx: Transaction, mandatorId: number, pinId: number): Promise<Pin> {
+export async function getPin(trx: Transaction, mandatorId: number, pinId: number): Promise<Pin> {
   return await selectPins(trx, mandatorId).where('id', '=', pinId).executeTakeFirstOrThrow();
 }

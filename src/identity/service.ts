@@ -31,6 +31,7 @@ export { grantType, OAuthError, type TokenRequest } from './clients.ts';
 export { checkOwnPage, cookiesOf, sessionOf, writeCookie } from './cookies.ts';
 export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';
 export { howToSignIn, tokenSource } from './modes.ts';
+export { createPinByOperator, revokePinByOperator } from './operator-pins.ts';
 export { claimPepper, examinePepper, forgetPepper, hasRightPepper } from './pepper.ts';
 export { createPinFor, findPin, listPinsOf, listPinsTogether, pinList, revokePinOf } from './pin-admin.ts';
 export { createPin, deletePinsOf, listPins, type Pin, pepperOf, revokePin, whyPinsDoNotCount } from './pins.ts';

@@ -1,5 +1,6 @@
 /** The tenants themselves, and their parameters. */
 import { sql } from 'kysely';
+import { commandLine, recordOperatorActs } from '../acts.ts';
 import type { Database } from '../db/database.ts';
 import { NotFound } from '../errors.ts';
 import { type Parameters, readParameterName, readParameterValue, withDefaults } from './parameters.ts';
@@ -65,12 +66,26 @@ export async function setParameter(
 ): Promise<Partial<Parameters>> {
   const known = readParameterName(name);
   const change = { [known]: readParameterValue(known, value) };
-  const { numUpdatedRows } = await db
-    .updateTable('mandator')
-    .set({ parameters: sql`parameters || ${JSON.stringify(change)}::jsonb` })
-    .where('code', '=', code.toLowerCase())
-    .executeTakeFirstOrThrow();
-  if (numUpdatedRows === 0n) throw noMandator(code);
+  await db.transaction().execute(async (trx) => {
+    const mandator = trx
+      .selectFrom('mandator')
+      .where('code', '=', code.toLowerCase())
+      .select(['id', 'name', 'parameters']);
+    const found = await mandator.forNoKeyUpdate().executeTakeFirst();
+    if (!found) throw noMandator(code);
+    const { id, name } = found;
+    await trx
+      .updateTable('mandator')
+      .set({ parameters: sql`parameters || ${JSON.stringify(change)}::jsonb` })
+      .where('id', '=', id)
+      .execute();
+    const before = { [known]: withDefaults(found.parameters)[known] };
+    if (before[known] === change[known]) return;
+    const subject = { noun: 'Tenant', id, name } as const;
+    await recordOperatorActs(trx, id, commandLine, [
+      { action: 'change tenant', subject, record: { before, after: change } },
+    ]);
+  });
   return change;
 }
 

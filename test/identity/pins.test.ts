@@ -187,6 +187,24 @@ describe('roomgate pin', () => {
     expect((await server.requestToken(Pin)).status).toBe(400);
   });
 
+  test('create and revoke are acts of the operator in the audit, without the PIN', async () => {
+    const { db } = server.context;
+    await db.deleteFrom('audit').execute();
+    const { Pin, PinId } = (await run('create', ...person, '--label', 'timetable')).record as {
+      Pin: string;
+      PinId: number;
+    };
+    await run('revoke', ...person, String(PinId));
+    const acts = await db.selectFrom('audit').selectAll().orderBy('id').execute();
+    const act = { person_id: null, subject: 'Pin', subject_id: PinId, about_person_id: tenant.person('User').id };
+    expect(acts).toMatchObject([
+      { ...act, action: 'create PIN' },
+      { ...act, action: 'revoke PIN', changes: [] },
+    ]);
+    const text = JSON.stringify(acts);
+    for (const hidden of [Pin, 'timetable']) expect(text).not.toContain(hidden);
+  });
+
   test('names what is wrong', async () => {
     await expect(run('create', '--mandator', 'school', '--person', 'no@body')).rejects.toThrow(NotFound);
     await expect(run('revoke', ...person, 'x')).rejects.toThrow(CommandFailed);

@@ -115,6 +115,22 @@ describe('parameter set', () => {
     expect(await stored('school')).toEqual({});
   });
 
+  test('is an act of the operator in the audit, unless it changes nothing', async () => {
+    await db.deleteFrom('audit').execute();
+    for (const value of ['false', 'true', 'true'])
+      await run('set', '--mandator', 'school', 'PinAuthenticationAllowed', value);
+    const acts = db.selectFrom('audit').select(['person_id', 'action', 'subject_name', 'changes', 'request_id']);
+    expect(await acts.execute()).toEqual([
+      {
+        person_id: null,
+        action: 'change tenant',
+        subject_name: 'school',
+        changes: [{ member: 'PinAuthenticationAllowed', from: 'false', to: 'true' }],
+        request_id: 'roomgate command line',
+      },
+    ]);
+  });
+
   test('of a tenant that is not there is NotFound', async () => {
     await expect(run('set', '--mandator', 'nobody', 'PinAuthenticationAllowed', 'true')).rejects.toThrow(NotFound);
   });
