@@ -84,8 +84,11 @@ const claimsSchema = z.object({
   email_verified: emailVerified,
 });
 
-/** The token is not valid, for whatever reason. */
+/** The token is not valid; the message says why. */
 class TokenRefused extends Error {}
+
+const wrongClaim = (claim: string) => `its claim ${claim} is missing or wrong`;
+const unknownThere = 'the provider does not know it, or has ended it';
 
 /**
  * Opens the provider: `verify` checks its tokens, `metadata` leads to its other endpoints.
@@ -137,7 +140,7 @@ export function openProvider({ config: settings, log }: Context) {
       token,
       (header, jws) =>
         keys(header, jws).catch((error: unknown) => {
-          throw speaksOfToken(error) ? error : unavailable(error);
+          throw faultOf(error) === undefined ? unavailable(error) : error;
         }),
       {
         algorithms,
@@ -147,7 +150,7 @@ export function openProvider({ config: settings, log }: Context) {
         requiredClaims: ['exp'],
       },
     );
-    if (!types.test(protectedHeader.typ ?? 'JWT')) throw new TokenRefused();
+    if (!types.test(protectedHeader.typ ?? 'JWT')) throw new TokenRefused('it is no access token by its header typ');
     return payload;
   }
 
@@ -156,10 +159,10 @@ export function openProvider({ config: settings, log }: Context) {
    * delay valid ones.
    */
   async function introspect(token: string, { address, isProven }: TokenSender): Promise<object> {
-    if (refused.has(token)) throw new TokenRefused();
+    if (refused.has(token)) throw new TokenRefused(unknownThere);
     const { config } = await provider();
     if (!settings.IdentityProvider.ClientId || !config.serverMetadata().introspection_endpoint)
-      throw new TokenRefused();
+      throw new TokenRefused('it is no JWT, and only those are accepted here');
     if (!isProven && !budget.take(networkOf(address)))
       throw new Unavailable('Too many tokens are being checked at the moment; send the same request again.');
     const { active, ...claims } = await oidc
@@ -169,16 +172,20 @@ export function openProvider({ config: settings, log }: Context) {
       });
     if (active) return claims;
     refused.set(token, true);
-    throw new TokenRefused();
+    throw new TokenRefused(unknownThere);
   }
 
   async function read(token: string, sender: TokenSender): Promise<Assertion> {
     const claims = isJwt(token) ? await verifyJwt(token) : await introspect(token, sender);
     const { aud, exp, iss, scope, scp } = claimsSchema.parse(claims);
     const { issuer } = (await provider()).config.serverMetadata();
-    const isOurs = aud.includes(Audience) && [...(scope ?? []), ...(scp ?? [])].includes(apiScope);
-    if (!isOurs || (iss ?? issuer) !== issuer || (exp + clockToleranceSeconds) * 1_000 < Date.now())
-      throw new TokenRefused();
+    const faults = {
+      aud: !aud.includes(Audience),
+      scope: ![...(scope ?? []), ...(scp ?? [])].includes(apiScope),
+      iss: (iss ?? issuer) !== issuer,
+      exp: (exp + clockToleranceSeconds) * 1_000 < Date.now(),
+    };
+    for (const [claim, isWrong] of Object.entries(faults)) if (isWrong) throw new TokenRefused(wrongClaim(claim));
     const names = namesIn(claims, settings);
     if (!names)
       throw new NotAuthenticated(
@@ -191,8 +198,9 @@ export function openProvider({ config: settings, log }: Context) {
     metadata: provider,
     verify: (token: string, sender: TokenSender): Promise<Assertion> =>
       read(token, sender).catch((error: unknown) => {
-        if (!speaksOfToken(error)) throw error;
-        throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(settings)}`);
+        const fault = faultOf(error);
+        if (fault === undefined) throw error;
+        throw new NotAuthenticated(`The token is not valid or has expired (${fault}); ${howToSignIn(settings)}`);
       }),
   };
 }
@@ -246,11 +254,12 @@ async function discover(settings: Config['IdentityProvider']): Promise<Metadata>
   return { config, keys, algorithms };
 }
 
-/** Whether an error is about the token, not about the provider. */
-function speaksOfToken(error: unknown): boolean {
-  if (error instanceof TokenRefused || error instanceof z.ZodError) return true;
+/** What is wrong with the token, for those who set up the provider; undefined for an error that is about the provider. */
+function faultOf(error: unknown): string | undefined {
+  if (error instanceof TokenRefused) return error.message;
+  if (error instanceof z.ZodError) return wrongClaim(error.issues[0]!.path.join('.'));
   const ofProvider = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
-  return error instanceof errors.JOSEError && !ofProvider.includes(error.code);
+  return error instanceof errors.JOSEError && !ofProvider.includes(error.code) ? error.message : undefined;
 }
 
 function isJwt(token: string): boolean {

@@ -60,12 +60,13 @@ function asSignInFailed(error: unknown): SignInFailed {
   const isBroken = cause instanceof Response && (cause.status >= 500 || cause.status === 429);
   // An error without a code is a failure of the connection.
   const isSilent = error instanceof oidc.ClientError && (code === undefined || code === 'OAUTH_TIMEOUT');
-  return failed(isBroken || isSilent ? 'ProviderUnavailable' : 'ProviderRefused', cause && String(cause));
+  const answer = cause instanceof Response ? `${cause.status}, ${cause.headers.get('content-type')}` : cause;
+  return failed(isBroken || isSilent ? 'ProviderUnavailable' : 'ProviderRefused', answer && String(answer));
 }
 
 /** Opens signing in at the provider. @throws SignInFailed */
 export function openSignIns({ config: settings }: Context, provider: OutsideProvider) {
-  const { Authority = '', SignInScopes } = settings.IdentityProvider;
+  const { Authority = '', SignInScopes, TenantClaim, EmailClaim } = settings.IdentityProvider;
   const key = deriveKey(pepperOf(settings), 'sign-in');
   const encryption = { alg: 'dir', enc: 'A256GCM' } as const;
 
@@ -132,7 +133,11 @@ export function openSignIns({ config: settings }: Context, provider: OutsideProv
     const { config } = await provider.metadata();
     const claims = await claimsBy(config, address, flow);
     const names = namesIn(claims, settings);
-    if (!names) throw new SignInFailed('ProviderRefused', 'neither the ID token nor userinfo has the claims');
+    if (!names)
+      throw new SignInFailed(
+        'ProviderRefused',
+        `neither the ID token nor userinfo names the mandator in ${TenantClaim} and an e-mail address in ${EmailClaim}, each as one text`,
+      );
     if (!emailVerified.safeParse((claims as oidc.IDToken)['email_verified']).success)
       throw new SignInFailed('PersonUnknown', 'the e-mail address is not verified');
     return { names, before: flow.before };

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { importJWK, SignJWT } from 'jose';
 import { sql } from 'kysely';
+import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { until } from '../_util/process.ts';
 import { type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
@@ -266,12 +267,15 @@ describe('with a provider that is scripted', () => {
   let scripted: ScriptedServer;
   let service: Service;
   let key: Awaited<ReturnType<typeof makeKey>>;
+  const logged: string[] = [];
   /** The answers of the token endpoints that hang. */
   const hanging: (() => void)[] = [];
 
   beforeAll(async () => {
     [scripted, key] = await Promise.all([startScriptedServer(), makeKey('first')]);
-    service = await startService({ ...settingsFor(scripted.origin), IdentityProvider__SignInName: 'School login' });
+    const log = openLog('warn', { write: (line) => void logged.push(line) });
+    const settings = { ...settingsFor(scripted.origin), IdentityProvider__SignInName: 'School login' };
+    service = await startService(settings, undefined, log);
   });
   afterAll(async () => {
     for (const end of hanging) end();
@@ -353,6 +357,23 @@ describe('with a provider that is scripted', () => {
     const browser = openBrowser(service);
     expect(await signIn(await said(), browser)).toBe(fault);
     expect((await browser.session()).status).toBe(401);
+  });
+
+  test.each<[string, string, Said]>([
+    [
+      'the status and type of an answer that is no JSON',
+      '200, text/html',
+      { token: { headers: { 'content-type': 'text/html' }, body: '<html>' } },
+    ],
+    [
+      'the claims that it looked for',
+      'the mandator in tenant and an e-mail address in email',
+      { claims: { tenant: ['school'] } },
+    ],
+  ])('the log tells %s', async (_what, told, said) => {
+    logged.length = 0;
+    expect(await signIn(said)).toBe('ProviderRefused');
+    expect(logged.join('')).toContain(told);
   });
 
   test('a provider that hangs is given up, and delays nobody else meanwhile', async () => {
