@@ -96,11 +96,16 @@ export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014
 /** A unique key refuses the row. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
 
-/** For `.catch` of a statement: a value that another row has already is a Conflict with the message. */
+/**
+ * For `.catch` of a statement: a value that another row has already is a Conflict.
+ * @param message also by the constraint that tells what the other row has
+ */
 export const refuseDuplicate =
-  (message: string) =>
+  (message: string | ((constraint: string) => string)) =>
   (error: unknown): never => {
-    throw isDuplicate(error) ? new Conflict(message) : error;
+    if (!isDuplicate(error)) throw error;
+    const { constraint } = error as { constraint: string };
+    throw new Conflict(typeof message === 'string' ? message : message(constraint));
   };
 
 /** A foreign key refuses the change: the row refers to one that does not exist, or other rows refer to the one to delete. */

@@ -58,7 +58,8 @@ const kind: RecordKind = {
   table: 'person',
   noun: 'person',
   columns,
-  taken: 'Another person has this e-mail address or TeacherCode already.',
+  taken: (constraint) =>
+    `Another person has this ${constraint === 'person_email' ? 'e-mail address' : 'TeacherCode'} already.`,
 };
 
 const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>

@@ -16,8 +16,8 @@ export type RecordKind = {
   noun: 'location' | 'resource' | 'person' | 'group' | 'policy';
   /** In the notation of Kysely's `select`. */
   columns: readonly string[];
-  /** The message for what another record has already, unless that is a name alone. */
-  taken?: string;
+  /** The message for what another record has already, unless that is a name alone; by the constraint, if there are several. */
+  taken?: string | ((constraint: string) => string);
   /** The message for the deletion of a record that another one needs. */
   used?: string;
 };

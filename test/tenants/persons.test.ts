@@ -51,6 +51,17 @@ describe('GET persons/me', () => {
 });
 
 describe('persons', () => {
+  test('409 names what another person has already', async () => {
+    const { Email, TeacherCode } = await makePerson({ TeacherCode: 'GH' });
+    for (const [taken, name] of [
+      [{ Email }, 'e-mail address'],
+      [{ TeacherCode }, 'TeacherCode'],
+    ] as const) {
+      const body = { Code: 'Conflict', detail: `Another person has this ${name} already.` };
+      expect(await admin.post('/persons', newPerson(taken))).toMatchObject({ status: 409, body });
+    }
+  });
+
   test('201 with Location and ETag; 409 for an address that there is, in any case', async () => {
     const person = newPerson({ Email: 'Ada@School.example' });
     const answer = await admin.post('/persons', person);
