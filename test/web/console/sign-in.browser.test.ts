@@ -61,6 +61,25 @@ describeInBrowser('The sign-in of the console', () => {
       await close();
     });
 
+    test('nobody can read the page once its session has ended, until somebody has signed in again', async () => {
+      const { open, signIn, page, context, complaints, close } = await openConsole(browser, service);
+      await open();
+      await signIn();
+      const other = await context.newPage();
+      await other.goto(page.url());
+      await other.getByRole('button', { name: 'Admin of school' }).click();
+      await other.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByText(/Your session has ended/).waitFor();
+      // Without a fourth number it is opaque.
+      expect(
+        await page.evaluate("getComputedStyle(document.querySelector('dialog[open]'), '::backdrop').backgroundColor"),
+      ).toMatch(/^rgb\(/);
+      await signIn();
+      await page.getByText(/Your session has ended/).waitFor({ state: 'detached' });
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
     test('after too many wrong PINs it says why, and when to go on', async () => {
       const { open, page, close } = await openConsole(browser, service);
       await open();

@@ -15,6 +15,8 @@ type DialogProperties = {
   /** The input outlives the page, so that the browser need not ask before it is left. */
   isKept?: boolean;
   wide?: boolean;
+  /** Nothing below it can be read. */
+  covering?: boolean;
   children?: Child;
 };
 
@@ -32,7 +34,7 @@ function swallowSecondClick(): void {
   setTimeout(() => removeEventListener('click', swallow, { capture: true }), 500);
 }
 
-export function Dialog({ title, onClose, isKept = false, wide = false, children }: DialogProperties) {
+export function Dialog({ title, onClose, isKept = false, wide, covering, children }: DialogProperties) {
   const self = useRef<HTMLDialogElement>(null);
   const id = useId();
   useLayoutEffect(() => {
@@ -55,7 +57,7 @@ export function Dialog({ title, onClose, isKept = false, wide = false, children 
   };
   const typed = () => !isKept && addEventListener('beforeunload', askBefore);
   return html`
-    <dialog ref=${self} class=${wide ? 'wide' : ''} aria-labelledby=${id} onCancel=${cancel} onInput=${typed}>
+    <dialog ref=${self} class=${[wide && 'wide', covering && 'covering'].filter(Boolean).join(' ')} aria-labelledby=${id} onCancel=${cancel} onInput=${typed}>
       <header>
         <h2 id=${id}>${title}</h2>
         ${onClose && html`<button type="button" class="quiet icon" aria-label=${t().close} onClick=${onClose}>×</button>`}

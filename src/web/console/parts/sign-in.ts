@@ -61,5 +61,5 @@ export const SignInPage = () => html`
 export function SignInAgain() {
   if (!isSessionLost.value || !person.value) return null;
   const body = html`<p>${t().sessionLost}</p>${h(SignInForm, { isOver: true })}`;
-  return h(Dialog, { title: t().signIn, children: body });
+  return h(Dialog, { title: t().signIn, covering: true, children: body });
 }
