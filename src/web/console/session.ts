@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { go, place } from './address.ts';
 import { ask, call, isSessionLost, mandator, type Refusal, Refused, readAnswer, refusalOf } from './client.ts';
+import { minute } from './clock.ts';
 import { MeDocument, type MeQuery, type Role } from './generated/graphql.ts';
 
 export type Person = Omit<MeQuery['me'], 'groups'> & {
@@ -30,7 +31,11 @@ async function readPerson(): Promise<Person> {
   };
 }
 
-type Session = { TenantName: string; Person: { Email: string; Name: string; Role: Role; TimeZone: string } };
+type Session = {
+  TenantName: string;
+  IdleMinutes: number;
+  Person: { Email: string; Name: string; Role: Role; TimeZone: string };
+};
 /** Displays can read only their own record. */
 const displayOf = ({ TenantName, Person: { Email, Name, Role, TimeZone } }: Session): Person => ({
   __typename: 'Person',
@@ -57,18 +62,29 @@ tabs.onmessage = ({ data }) => {
   else if (isSessionLost.value || person.value === null) void call('GET', 'session').then(welcome, () => undefined);
 };
 
-/** Continues with a session that has begun. Calls that waited for it are repeated only for the same person. */
+/** How often the server hears that somebody uses the page: several times before the session would end. */
+let touchedEveryMs = minute;
+
+const isAs = ({ name, role, timeZone }: Person, { Name, Role, TimeZone }: Session['Person']) =>
+  name === Name && role === Role && timeZone === TimeZone;
+
+/**
+ * Continues with a session, and with the rights that its person has now. Calls that waited for it are repeated only for the
+ * same person.
+ */
 async function welcome(answer: Response): Promise<void> {
   if (!answer.ok) return;
   const session = (await answer.json()) as Session;
   const { Person } = session;
+  touchedEveryMs = Math.min(1, session.IdleMinutes / 4) * minute;
   if (person.value && person.value.email !== Person.Email) {
     location.reload();
     return;
   }
   isSessionLost.value = false;
   providerFault.value = null;
-  person.value ??= Person.Role === 'Display' ? displayOf(session) : await readPerson();
+  if (!person.value || !isAs(person.value, Person))
+    person.value = Person.Role === 'Display' ? displayOf(session) : await readPerson();
 }
 
 const returnPlace = 'roomgate return';
@@ -126,14 +142,14 @@ let seen = Date.now();
 /** Extends the session while somebody uses the page, even without calls. */
 export function keepSession(): void {
   const touch = () => {
-    if (!person.value || isSessionLost.value || Date.now() - seen < 60_000) return;
+    if (!person.value || isSessionLost.value || Date.now() - seen < touchedEveryMs) return;
     seen = Date.now();
-    void call('GET', 'session').then(
-      ({ status }) => {
-        if (status === 401) isSessionLost.value = true;
-      },
-      () => undefined,
-    );
+    void call('GET', 'session')
+      .then(async (answer) => {
+        if (answer.status === 401) isSessionLost.value = true;
+        else await welcome(answer);
+      })
+      .catch(() => undefined);
   };
   for (const kind of ['pointerdown', 'keydown', 'focus']) addEventListener(kind, touch, { passive: true });
 }

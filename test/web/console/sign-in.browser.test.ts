@@ -17,7 +17,7 @@ describeInBrowser('The sign-in of the console', () => {
   describe('by PIN', () => {
     let service: Service;
     beforeAll(async () => {
-      service = await startService({ Role: 'Web', Limits__WrongPins: '1' });
+      service = await startService({ Role: 'Web', Limits__WrongPins: '1', Sessions__IdleMinutes: '2' });
     });
     afterAll(() => service?.stop());
 
@@ -76,6 +76,26 @@ describeInBrowser('The sign-in of the console', () => {
       ).toMatch(/^rgb\(/);
       await signIn();
       await page.getByText(/Your session has ended/).waitFor({ state: 'detached' });
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
+    test('a page that is in use tells the server well before the session ends, and offers what its person may do now', async () => {
+      const { db } = service.context;
+      const { id } = service.tenant.person('User');
+      const { open, signIn, page, complaints, close } = await openConsole(browser, service, { role: 'User' });
+      await open();
+      await signIn();
+      await page.getByRole('link', { name: 'Calendars' }).waitFor();
+      for (const [role, count] of [
+        ['Admin', 1],
+        ['User', 0],
+      ] as const) {
+        await db.updateTable('person').set({ role }).where('id', '=', id).execute();
+        await page.evaluate('{ const { now } = Date; Date.now = () => now.call(Date) + 31_000; }');
+        await page.keyboard.press('Shift');
+        await page.getByRole('link', { name: 'Master data' }).waitFor({ state: count ? 'visible' : 'detached' });
+      }
       expect(complaints).toEqual([]);
       await close();
     });
