@@ -87,7 +87,7 @@ const claimsSchema = z.object({
 /** The token is not valid; the message says why. */
 class TokenRefused extends Error {}
 
-const wrongClaim = (claim: string) => `its claim ${claim} is missing or wrong`;
+const wrongClaim = (claim: string) => `its claim ${claim} is missing or not accepted`;
 const unknownThere = 'the provider does not know it, or has ended it';
 
 /**
