@@ -2,11 +2,11 @@
 
 import { isoWeekdayOf, readCompactDate } from '../time/days.ts';
 import { separatorsInWords, type TextRow } from './cells.ts';
-import { listOf, type TakeEntry, type TimetableEntry } from './entries.ts';
-import { type FaultReport, shown, UnreadableFile } from './faults.ts';
+import { listOf } from './entries.ts';
+import { shown, UnreadableFile } from './faults.ts';
+import { type Complain, checkPeriod, checkWeeks, type FileReading } from './file-reading.ts';
 import { type ColumnName, columnNames, findColumn } from './headings.ts';
 import { compactDate, type TermDays } from './term.ts';
-import { checkPeriod } from './untis.ts';
 import type { TimetableRequest } from './wire.ts';
 
 const weekdays = [
@@ -18,6 +18,12 @@ const weekdays = [
   ['sa', 'sat', 'samstag', 'saturday', 'sonnabend'],
   ['so', 'sun', 'sonntag', 'sunday'],
 ];
+
+const readWeekday = (text: string): number | undefined =>
+  /^[1-7]$/.test(text)
+    ? Number(text)
+    : weekdays.findIndex((names) => names.includes(text.toLowerCase().replace(/\.$/, ''))) + 1 || undefined;
+
 const statuses: Record<string, string> = {
   geplant: 'Geplant',
   planned: 'Geplant',
@@ -57,8 +63,14 @@ function readPeriods(text: string): number[] | undefined {
   return list.length <= 20 && list.every((part) => /^\d{1,2}$/.test(part)) ? [...new Set(list.map(Number))] : undefined;
 }
 
+type Columns = ReadonlyMap<ColumnName, number>;
+
 /** Finds the columns in a header. @throws UnreadableFile once a fault is reported */
-function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping'], file: number, report: FaultReport) {
+function readHeader(
+  { line, cells }: TextRow,
+  mapping: TimetableRequest['Mapping'],
+  { file, report }: FileReading,
+): Columns {
   if (cells.length === 1) {
     report.fault(
       { file, line },
@@ -113,122 +125,138 @@ function readHeader({ line, cells }: TextRow, mapping: TimetableRequest['Mapping
   return columns;
 }
 
-export function openCsv(
-  file: number,
-  term: TermDays,
-  mapping: TimetableRequest['Mapping'],
-  report: FaultReport,
-  take: TakeEntry,
-) {
-  let columns: Map<ColumnName, number> | undefined;
+type RowFields = ReturnType<typeof openFields>;
+
+/** The fields of a row by the names of their columns. */
+function openFields({ line, cells }: TextRow, columns: Columns, { file, report }: FileReading) {
+  const columnOf = (name: ColumnName) => (columns.get(name) ?? 0) + 1;
+  return {
+    has: (name: ColumnName) => columns.has(name),
+    columnOf,
+    /** Empty without such a column. */
+    cell: (name: ColumnName) => (columns.has(name) ? (cells[columnOf(name) - 1] ?? '').trim() : ''),
+    fault(name: ColumnName, code: string, message: string): undefined {
+      report.fault({ file, line, column: columnOf(name) }, code, message);
+    },
+  };
+}
+
+/** Undefined for an empty field, and for an unknown status. */
+const readStatus = ({ cell }: RowFields): string | undefined => statuses[cell('Status').toLowerCase()];
+
+/** What a row says of its lessons beside their times and rooms. */
+function readContent({ cell }: RowFields) {
+  return {
+    subject: cell('Subject'),
+    classes: listOf(cell('Classes'), parts),
+    teachers: listOf(cell('Teachers'), parts),
+    ...(cell('Title') && { title: cell('Title') }),
+    ...(cell('Remark') && { remark: cell('Remark') }),
+  };
+}
+
+/** Minutes of the day; undefined once a fault is reported. */
+function readClocks({ cell, fault }: RowFields) {
+  const [begin, end] = (['Begin', 'End'] as const).map(
+    (name) => readClock(cell(name)) ?? fault(name, 'InvalidTime', `${shown(cell(name))} is not a time such as 08:00`),
+  );
+  return begin === undefined || end === undefined ? undefined : { begin, end };
+}
+
+/** As `readClocks`, from the first of the periods to the last. */
+function readTimesOfPeriods({ cell, fault }: RowFields, day: number, term: TermDays) {
+  const periods = readPeriods(cell('Period'));
+  if (!periods) return fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is not a period`);
+  const weekday = isoWeekdayOf(day);
+  const complain: Complain = (code, message) => fault('Period', code, message);
+  if (!periods.every((period) => checkPeriod(term, weekday, period, complain))) return undefined;
+  const times = periods.map((period) => term.timesOf(weekday, period));
+  return {
+    begin: Math.min(...times.map((each) => each?.begin ?? 0)),
+    end: Math.max(...times.map((each) => each?.end ?? 0)),
+  };
+}
+
+const twoDigits = (number: number) => String(number).padStart(2, '0');
+
+/** The one lesson of a row with a date; undefined once a fault is reported, and for one that Since leaves alone. */
+function readDated(fields: RowFields, term: TermDays) {
+  const { has, columnOf, cell, fault } = fields;
+  const day = readDay(cell('Date'));
+  if (day === undefined)
+    return fault('Date', 'InvalidDate', `${shown(cell('Date'))} is not a date such as 15.03.2027 or 2027-03-15`);
+  if (day < term.first) return undefined;
+  const times = has('Begin') && has('End') ? readClocks(fields) : readTimesOfPeriods(fields, day, term);
+  if (!times) return undefined;
+  const { begin, end } = times;
+  if (end <= begin)
+    return fault(
+      'End',
+      'InvalidTime',
+      `${shown(cell('End'))} is not after the beginning; divide a lesson across midnight into two lines, the first until 24:00`,
+    );
+  const instants = { start: term.instantOf(day, begin), end: term.instantOf(day, end) };
+  if (instants.end <= instants.start)
+    return fault(
+      'Begin',
+      'InvalidTime',
+      `the clocks skip ${shown(cell('Begin') || cell('Period'))} on this day; correct it`,
+    );
+  const ownId = cell('Key');
+  const id = ownId || `${compactDate(day)}-${twoDigits(Math.floor(begin / 60))}${twoDigits(begin % 60)}`;
+  const idColumn = has('Key') ? { idColumn: columnOf('Key') } : {};
+  const status = readStatus(fields);
+  return [{ kind: 'dated' as const, id, hasOwnId: ownId !== '', ...idColumn, ...instants, status }];
+}
+
+/** The lessons of a row with a weekday, one for each period; undefined once a fault is reported. */
+function readSlots({ cell, fault }: RowFields, term: TermDays) {
+  const day = readWeekday(cell('Day'));
+  if (!day) return fault('Day', 'InvalidDay', `${shown(cell('Day'))} is not a weekday such as Mo, Montag or 1`);
+  const periods = readPeriods(cell('Period'));
+  if (!periods) return fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is not a period such as 3 or 1-2`);
+  const weeks = cell('Weeks') || undefined;
+  if (!checkWeeks(term, weeks, (code, message) => fault('Weeks', code, message))) return undefined;
+  return periods
+    .filter((period) => checkPeriod(term, day, period, (code, message) => fault('Period', code, message)))
+    .map((period) => ({ kind: 'slot' as const, day, period, weeks }));
+}
+
+async function takeRow(fields: RowFields, line: number, { file, term, report, take }: FileReading): Promise<void> {
+  const { has, columnOf, cell, fault } = fields;
+  if (cell('Status') !== '' && !readStatus(fields))
+    return fault('Status', 'InvalidStatus', `${shown(cell('Status'))} is not Geplant, Vertretung or Entfaellt`);
+  const lessons = has('Date') ? readDated(fields, term) : readSlots(fields, term);
+  if (!lessons) return;
+  const rooms = listOf(cell('Room'), /~/);
+  if (rooms.length === 0) report.notice({ file, line }, 'WithoutRoom', 'The line has no room and is left out');
+  const content = readContent(fields);
+  const group = [content.subject, content.classes.join('+')].filter(Boolean).join('-') || 'lessons';
+  // The key of a dated lesson is its own, that of a weekly one is its job's.
+  const key = (!has('Date') && cell('Key')) || group;
+  const roomColumn = columnOf('Room');
+  for (const lesson of lessons)
+    for (const room of rooms) await take(key, { ...lesson, file, line, room, roomColumn, ...content });
+}
+
+export function openCsv(mapping: TimetableRequest['Mapping'], reading: FileReading) {
+  const { file, report } = reading;
+  let columns: Columns | undefined;
   let width = 0;
   return async (row: TextRow): Promise<void> => {
-    if (!columns) {
-      columns = readHeader(row, mapping, file, report);
-      report.headings(file, row.cells);
-      width = row.cells.length;
-      return;
-    }
-    const known = columns;
     const { line, cells } = row;
-    const surplus = cells.slice(width).find((text) => text.trim() !== '');
-    if (surplus !== undefined) {
-      report.fault(
-        { file, line },
-        'TooManyFields',
-        `the line has more fields than the header has columns, the first of them ${shown(surplus)}; put a text that contains a separator into quotes, or name the column`,
-      );
+    if (!columns) {
+      columns = readHeader(row, mapping, reading);
+      report.headings(file, cells);
+      width = cells.length;
       return;
     }
-    const cell = (name: ColumnName) => (known.has(name) ? (cells[known.get(name) as number] ?? '').trim() : '');
-    const fault = (name: ColumnName, code: string, message: string): undefined => {
-      report.fault({ file, line, column: (known.get(name) ?? 0) + 1 }, code, message);
-    };
-    const content = {
-      subject: cell('Subject'),
-      classes: listOf(cell('Classes'), parts),
-      teachers: listOf(cell('Teachers'), parts),
-      ...(cell('Title') && { title: cell('Title') }),
-      ...(cell('Remark') && { remark: cell('Remark') }),
-    };
-    const status = cell('Status') === '' ? undefined : statuses[cell('Status').toLowerCase()];
-    if (cell('Status') !== '' && !status)
-      return fault('Status', 'InvalidStatus', `${shown(cell('Status'))} is not Geplant, Vertretung or Entfaellt`);
-    const rooms = listOf(cell('Room'), /~/);
-    const roomColumn = (known.get('Room') as number) + 1;
-    const group = [content.subject, content.classes.join('+')].filter(Boolean).join('-') || 'lessons';
-    const entries: [key: string, entry: TimetableEntry][] = [];
-    if (known.has('Date')) {
-      const day = readDay(cell('Date'));
-      if (day === undefined)
-        return fault('Date', 'InvalidDate', `${shown(cell('Date'))} is not a date such as 15.03.2027 or 2027-03-15`);
-      if (day < term.first) return;
-      const clocks =
-        known.has('Begin') && known.has('End')
-          ? (['Begin', 'End'] as const).map(
-              (name) =>
-                readClock(cell(name)) ?? fault(name, 'InvalidTime', `${shown(cell(name))} is not a time such as 08:00`),
-            )
-          : timesOfPeriods();
-      const [begin, end] = clocks;
-      if (begin === undefined || end === undefined) return;
-      if (end <= begin)
-        return fault(
-          'End',
-          'InvalidTime',
-          `${shown(cell('End'))} is not after the beginning; divide a lesson across midnight into two lines, the first until 24:00`,
-        );
-      const hasOwnId = cell('Key') !== '';
-      const clock = `${String(Math.floor(begin / 60)).padStart(2, '0')}${String(begin % 60).padStart(2, '0')}`;
-      const id = hasOwnId ? cell('Key') : `${compactDate(day)}-${clock}`;
-      const times = { start: term.instantOf(day, begin), end: term.instantOf(day, end) };
-      if (times.end <= times.start)
-        return fault(
-          'Begin',
-          'InvalidTime',
-          `the clocks skip ${shown(cell('Begin') || cell('Period'))} on this day; correct it`,
-        );
-      const idColumn = known.has('Key') ? { idColumn: (known.get('Key') as number) + 1 } : {};
-      for (const room of rooms)
-        entries.push([
-          group,
-          { kind: 'dated', file, line, id, hasOwnId, ...idColumn, ...times, room, roomColumn, status, ...content },
-        ]);
-      function timesOfPeriods(): (number | undefined)[] {
-        const periods = readPeriods(cell('Period'));
-        if (!periods) return [fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is not a period`)];
-        const weekday = isoWeekdayOf(day as number);
-        const complain = (code: string, message: string) => fault('Period', code, message);
-        if (!periods.every((period) => checkPeriod(term, weekday, period, complain))) return [];
-        const all = periods.map((period) => term.timesOf(weekday, period));
-        return [Math.min(...all.map((times) => times?.begin ?? 0)), Math.max(...all.map((times) => times?.end ?? 0))];
-      }
-    } else {
-      const day = /^[1-7]$/.test(cell('Day'))
-        ? Number(cell('Day'))
-        : weekdays.findIndex((each) => each.includes(cell('Day').toLowerCase().replace(/\.$/, ''))) + 1;
-      if (day === 0)
-        return fault('Day', 'InvalidDay', `${shown(cell('Day'))} is not a weekday such as Mo, Montag or 1`);
-      const periods = readPeriods(cell('Period'));
-      if (!periods)
-        return fault('Period', 'UnknownPeriod', `${shown(cell('Period'))} is not a period such as 3 or 1-2`);
-      const weeks = cell('Weeks') || undefined;
-      if (weeks && !term.knowsWeeks(weeks))
-        return fault(
-          'Weeks',
-          'UnknownWeeks',
-          `${shown(weeks)} is not a name of weeks; add it to the groups of the term`,
-        );
-      const complain = (code: string, message: string) => fault('Period', code, message);
-      for (const period of periods)
-        if (checkPeriod(term, day, period, complain))
-          for (const room of rooms)
-            entries.push([
-              cell('Key') || group,
-              { kind: 'slot', file, line, day, period, weeks, room, roomColumn, ...content },
-            ]);
-    }
-    if (rooms.length === 0) report.notice({ file, line }, 'WithoutRoom', 'The line has no room and is left out');
-    for (const [key, entry] of entries) await take(key, entry);
+    const surplus = cells.slice(width).find((text) => text.trim() !== '');
+    if (surplus === undefined) return await takeRow(openFields(row, columns, reading), line, reading);
+    report.fault(
+      { file, line },
+      'TooManyFields',
+      `the line has more fields than the header has columns, the first of them ${shown(surplus)}; put a text that contains a separator into quotes, or name the column`,
+    );
   };
 }

@@ -2,18 +2,17 @@
 
 import type { TextRow } from './cells.ts';
 import { openCsv } from './csv.ts';
-import type { TakeEntry } from './entries.ts';
-import { type FaultReport, UnreadableFile } from './faults.ts';
-import { openIcal } from './ical.ts';
+import { UnreadableFile } from './faults.ts';
+import type { FileReading } from './file-reading.ts';
+import { readIcal } from './ical.ts';
 import { readRows } from './rows.ts';
-import type { TermDays } from './term.ts';
 import { BadText, decode, findEncoding, hasNoSubstitutions, type ReadBytes } from './text.ts';
 import { kindOf, openUntis, type UntisKind } from './untis.ts';
 import type { Format, TimetableRequest } from './wire.ts';
 
 export type FileRead = { name: string; format: string; encoding: string; separator: string | null; lines: number };
 
-type Reading = { term: TermDays; mapping: TimetableRequest['Mapping']; report: FaultReport; take: TakeEntry };
+type Reading = Omit<FileReading, 'file'> & { mapping: TimetableRequest['Mapping'] };
 
 async function* joined(head: string, text: AsyncGenerator<string>): AsyncGenerator<string> {
   yield head;
@@ -44,8 +43,10 @@ export async function readFile(
 async function readAs(
   { at, name, read }: { at: number; name: string; read: ReadBytes },
   wanted: Format | undefined,
-  { term, mapping, report, take }: Reading,
+  { mapping, ...given }: Reading,
 ): Promise<FileRead> {
+  const reading = { file: at, ...given };
+  const { term, report } = reading;
   if ((wanted ?? 'Untis') === 'Untis' && (await hasNoSubstitutions(name, read)))
     return { name, format: 'GPU014', encoding: 'utf-8', separator: null, lines: 0 };
   const encoding = await findEncoding(read);
@@ -55,7 +56,7 @@ async function readAs(
   const isCalendar = /^\s{0,100}BEGIN:VCALENDAR/i.test(head);
   if (wanted === 'ICalendar' || (wanted === undefined && isCalendar)) {
     if (!isCalendar) return refuse('the file does not begin with BEGIN:VCALENDAR, so it is not iCalendar');
-    const lines = await openIcal(at, term, report, take)(whole);
+    const lines = await readIcal(whole, reading);
     return { name, format: 'iCalendar', encoding, separator: null, lines };
   }
   if (wanted === undefined && /^\s{0,100}<[!?a-z]/i.test(head))
@@ -69,7 +70,7 @@ async function readAs(
     return refuse('the file is not GPU001, GPU002 or GPU014; export one of these, without a header');
   const isTerm = term.hasTerm || !isUntis;
   if (!isTerm) return refuse('Untis files have weekdays but no dates; send a term', 'MissingTerm');
-  const takeRow = isUntis && kind ? openUntis(kind, at, term, report, take) : openCsv(at, term, mapping, report, take);
+  const takeRow = isUntis && kind ? openUntis(kind, reading) : openCsv(mapping, reading);
   let lines = 0;
   for await (const row of withFirst(first, rows)) {
     lines++;
