@@ -1,28 +1,26 @@
 /** Rooms: who has which room when, live; to book, move and cancel. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { go, place } from '../address.ts';
-import type { Refusal } from '../client.ts';
 import { addDays, dayAt, dayMinutes, instantOf, minute, ownZone, zoneText } from '../clock.ts';
 import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
-import { Dialog } from '../parts/dialog.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { present } from '../present.ts';
 import type { Acts } from '../rooms/acts.ts';
-import { BookingForm, type Draft, draftOf, readKept } from '../rooms/booking-form.ts';
-import { ConflictList } from '../rooms/conflict.ts';
 import { Details } from '../rooms/details.ts';
-import { Filters, firstDay, fitting, mostFree, readFound, readFree, readWish } from '../rooms/filters.ts';
+import { Dialogs, useOpened } from '../rooms/dialogs.ts';
+import { type Draft, draftOf } from '../rooms/draft.ts';
+import { Filters, firstDay, fitting, mostFree, readFound, readFree, readWish, type Wish } from '../rooms/filters.ts';
 import type { Scale } from '../rooms/geometry.ts';
 import { BookingList } from '../rooms/list.ts';
 import { NextOpen } from '../rooms/next-open.ts';
-import { Requests, useRequests } from '../rooms/requests.ts';
+import { useRequests } from '../rooms/requests.ts';
 import { now } from '../rooms/row.ts';
 import { makeShownHours } from '../rooms/shown-hours.ts';
 import { makeSteps } from '../rooms/steps.ts';
-import { type Booking, type Location, openStore, type Room, readRooms } from '../rooms/store.ts';
+import { type Booking, type Location, openStore, type Room, readRooms, type Store } from '../rooms/store.ts';
 import { Timeline } from '../rooms/timeline.ts';
 import { person } from '../session.ts';
 import { problemTexts } from '../texts/problems.ts';
@@ -30,47 +28,25 @@ import { t } from '../texts/rooms.ts';
 
 type Read = { rooms: Room[]; locations: Location[] };
 
-type Opened = { draft: Draft } | { conflict: { wanted: Booking; refusal: Refusal } } | { requests: true };
-
-const Plan: Component<Read> = ({ rooms, locations }) => {
-  const wish = readWish(locations[0]?.timeZone ?? ownZone);
-  const day = firstDay(wish);
-  const days = wish.view === 'week' ? 7 : 1;
-  const [opened, setOpened] = useState<Opened | undefined>(() => {
-    const draft = readKept();
-    return draft && { draft };
-  });
-  // The dialog is in the address, so that Back closes it; the address alone does not open it.
-  const isOpen = place.value['dialog'] !== undefined;
-  const wasOpen = useRef(isOpen);
-  const show = (next: Opened) => {
-    setOpened(next);
-    go({ dialog: 'open' });
-  };
-  const close = () => {
-    setOpened(undefined);
-    go({ dialog: undefined }, 'replace');
-  };
-  useEffect(() => {
-    if (wasOpen.current && !isOpen) setOpened(undefined);
-    if (isOpen && !opened) go({ dialog: undefined }, 'replace');
-    wasOpen.current = isOpen;
-  }, [isOpen]);
+/** The bookings of the days that are shown, and the hours of all rooms. */
+function useStore({ rooms, locations }: Read, day: string, days: number) {
   const zones = [...new Set(rooms.map(({ timeZone }) => timeZone))].join(' ') || ownZone;
   const store = useMemo(() => openStore(day, days, zones.split(' ')), [day, days, zones]);
   useEffect(() => () => store.close(), [store]);
-  const requests = useRequests();
-  const problems = useProblemCounts(({ resourceId }) => resourceId);
   const hours = useAsked(async () => {
     await store.readHours(locations.map(({ id }) => id));
     return store;
   }, [store, locations]);
-  const areHoursKnown = hours.data === store;
+  return { store, areHoursKnown: hours.data === store, refusal: hours.refusal ?? store.refusal.value };
+}
+
+/** The rooms that fit the wish: those that are free, and those with a booking that was searched for. */
+function useShown(rooms: readonly Room[], wish: Wish, store: Store) {
+  const { location, capacity, equipment, find, by } = wish;
   const free = useAsked(
     async (stop) => (wish.free ? await readFree(wish, stop) : undefined),
-    [wish.free, wish.location, wish.capacity, wish.equipment, wish.free && Math.floor(now.value / minute)],
+    [wish.free, location, capacity, equipment, wish.free && Math.floor(now.value / minute)],
   );
-  const { find, by } = wish;
   const search = useAsked(
     async (stop) => (find ? await readFound({ find, by }, store.window, stop) : undefined),
     [find, by, store],
@@ -81,22 +57,57 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
       fitting(rooms, wish).filter(
         ({ id }) => (!wish.free || !free.data || free.data.has(id)) && (!found || found.rooms.has(id)),
       ),
-    [rooms, wish.location, wish.capacity, wish.equipment, wish.free, free.data, found],
+    [rooms, location, capacity, equipment, wish.free, free.data, found],
   );
   useEffect(() => store.read(shown.map(({ id }) => id)), [store, shown]);
+  return { shown, found: found?.bookings, free: free.data, refusal: free.refusal ?? search.refusal };
+}
+
+/** Whether the person may change a booking, as far as the console knows. */
+function mayChange({ kind, organizer, createdBy, isPending, leaving }: Booking): boolean {
+  const { id: me, role } = person.value ?? {};
+  return (
+    !isPending &&
+    !leaving &&
+    (kind === 'Booking' || kind === 'Block') &&
+    (role === 'Admin' || organizer?.personId === me || createdBy?.personId === me)
+  );
+}
+
+/** An hour from the next quarter of an hour on, or on another day from the morning or the first shown minute on. */
+function nextDraft({ id, timeZone }: Room, day: string, firstShown: number, freeUntil: number | undefined): Draft {
+  const next = Math.ceil(present() / (15 * minute)) * 15 * minute;
+  const isToday = day === dayAt(timeZone, next);
+  const start = isToday ? next : instantOf(timeZone, day, Math.max(480, firstShown));
+  const midnight = instantOf(timeZone, addDays(day, 1), 0);
+  // An hour from now on is over before an hour from the next quarter on.
+  const until = (isToday && freeUntil) || midnight;
+  return { roomId: id, start, end: Math.min(start + 60 * minute, midnight, until) };
+}
+
+/** What zone the times are of; nothing if it is the viewer's own. */
+function zoneNote(shown: readonly Room[], chosen: Location | undefined) {
+  if (new Set(shown.map(({ timeZone }) => timeZone)).size > 1) return t().zones;
+  const zone = chosen?.timeZone ?? shown[0]?.timeZone;
+  return zone && zone !== ownZone && t().zone(`${zone} (${zoneText(zone, present())})`);
+}
+
+const Plan: Component<Read> = ({ rooms, locations }) => {
+  const wish = readWish(locations[0]?.timeZone ?? ownZone);
+  const day = firstDay(wish);
+  const days = wish.view === 'week' ? 7 : 1;
+  const { opened, show, close } = useOpened();
+  const requests = useRequests();
+  const problems = useProblemCounts(({ resourceId }) => resourceId);
+  const { store, areHoursKnown, refusal: ofStore } = useStore({ rooms, locations }, day, days);
+  const { shown, found, free, refusal: ofShown } = useShown(rooms, wish, store);
   useKeys(() => t().keys);
 
   const hoursShown = useMemo(() => makeShownHours(rooms, shown, store), [rooms, shown, store]);
   const [from, to] = wish.wholeDay ? [0, dayMinutes] : [hoursShown.from.value, hoursShown.to.value];
   const scale = useMemo<Scale>(() => ({ days, from, to }), [days, from, to]);
   const steps = useMemo(() => makeSteps(store, (wanted, refusal) => show({ conflict: { wanted, refusal } })), [store]);
-
   const { id: me, role } = person.value ?? {};
-  const mayChange = ({ kind, organizer, createdBy, isPending, leaving }: Booking) =>
-    !isPending &&
-    !leaving &&
-    (kind === 'Booking' || kind === 'Block') &&
-    (role === 'Admin' || organizer?.personId === me || createdBy?.personId === me);
   const acts = useMemo<Acts>(
     () => ({
       mayChange,
@@ -108,26 +119,16 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
     }),
     [steps, me, role],
   );
-  const nameOf = (id: string) => rooms.find((room) => room.id === id)?.name ?? '';
   const bookNow = () => {
     const [room] = shown;
-    if (!room) return;
-    const next = Math.ceil(present() / (15 * minute)) * 15 * minute;
-    const isToday = wish.day === dayAt(room.timeZone, next);
-    const start = isToday ? next : instantOf(room.timeZone, wish.day, Math.max(480, scale.from));
-    const midnight = instantOf(room.timeZone, addDays(wish.day, 1), 0);
-    // An hour from now on is over before an hour from the next quarter on.
-    const until = (isToday && free.data?.get(room.id)) || midnight;
-    const end = Math.min(start + 60 * minute, midnight, until);
-    show({ draft: { roomId: room.id, start, end } });
+    if (room) show({ draft: nextDraft(room, wish.day, scale.from, free?.get(room.id)) });
   };
   const waiting = requests.data ?? [];
-  const zone = locations.find(({ id }) => id === wish.location)?.timeZone ?? shown[0]?.timeZone;
   const bookingId = place.value['booking'];
-  const zoneNote =
-    new Set(shown.map(({ timeZone }) => timeZone)).size > 1
-      ? t().zones
-      : zone && zone !== ownZone && t().zone(`${zone} (${zoneText(zone, present())})`);
+  const note = zoneNote(
+    shown,
+    locations.find(({ id }) => id === wish.location),
+  );
   const empty = html`<p class="state">${rooms.length === 0 ? t().noRooms : t().noMatch}</p>`;
 
   return html`
@@ -141,11 +142,11 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
         <button type="button" class="main" disabled=${shown.length === 0} onClick=${bookNow}>${t().book} …</button>
       `,
     })}
-    ${zoneNote && html`<p class="zone">${zoneNote}</p>`}
-    ${free.data && free.data.size >= mostFree && html`<p class="zone" role="status">${t().firstFree(mostFree)}</p>`}
+    ${note && html`<p class="zone">${note}</p>`}
+    ${free && free.size >= mostFree && html`<p class="zone" role="status">${t().firstFree(mostFree)}</p>`}
     ${areHoursKnown && h(NextOpen, { rooms: shown, store })}
-    ${h(RefusedBox, { refusal: hours.refusal ?? store.refusal.value ?? free.refusal ?? search.refusal })}
-    ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found: found?.bookings }) : h(Timeline, { rooms: shown, store, scale, found: found?.bookings, problems, acts })}
+    ${h(RefusedBox, { refusal: ofStore ?? ofShown })}
+    ${shown.length === 0 ? empty : wish.isList ? h(BookingList, { rooms: shown, store, found }) : h(Timeline, { rooms: shown, store, scale, found, problems, acts })}
     ${
       bookingId &&
       !opened &&
@@ -159,42 +160,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
         onClose: () => go({ booking: undefined }, 'replace'),
       })
     }
-    ${
-      opened &&
-      'draft' in opened &&
-      h(BookingForm, {
-        draft: opened.draft,
-        rooms,
-        store,
-        onClose: () => {
-          close();
-          go({ booking: undefined }, 'replace');
-        },
-      })
-    }
-    ${opened && 'requests' in opened && h(Requests, { requests: waiting, steps, onDone: requests.reload, onClose: close })}
-    ${
-      opened &&
-      'conflict' in opened &&
-      h(Dialog, {
-        title: t().conflictTitle,
-        onClose: close,
-        children: [
-          h(RefusedBox, { refusal: opened.conflict.refusal }),
-          h(ConflictList, {
-            refusal: opened.conflict.refusal,
-            timeZone: opened.conflict.wanted.timeZone,
-            nameOf,
-            onTake: ({ resourceId, resourceName, start, end }) => {
-              const { wanted } = opened.conflict;
-              const before = store.find(wanted.id);
-              close();
-              if (before) void steps.move(before, { ...wanted, resourceId, resourceName, start, end });
-            },
-          }),
-        ],
-      })
-    }
+    ${h(Dialogs, { opened, onClose: close, rooms, store, steps, requests: waiting, onDecided: requests.reload })}
   `;
 };
 

@@ -1,0 +1,39 @@
+/** The fields for the times of a booking, which are those of the room's zone. */
+import { minutesOf } from '../../../time/days.ts';
+import { addDays, clockText, daysBetween, isDay, minutesAt, offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
+import { Field } from '../parts/field.ts';
+import { type Component, h, html } from '../parts/html.ts';
+import { t } from '../texts/rooms.ts';
+import type { Wanted } from './draft.ts';
+import { instant } from './store.ts';
+
+type BookingTimesProperties = {
+  wanted: Pick<Wanted, 'day' | 'lastDay' | 'from' | 'to' | 'block' | 'scope'>;
+  timeZone: string;
+  start: number;
+  end: number;
+  set: (changes: Partial<Wanted>) => void;
+};
+
+/** In seconds. Arrow keys go by five minutes, unless a time is none of these: browsers refuse a value between two steps. */
+const stepOf = (text: string) => (minutesOf(text) % 5 === 0 ? 300 : 60);
+
+export const BookingTimes: Component<BookingTimesProperties> = ({ wanted, timeZone, start, end, set }) => {
+  const { day, lastDay, from, to, block, scope } = wanted;
+  const isBackwards = end <= start;
+  const isFixed = scope !== 'This';
+  const isElsewhere = offsetAt(timeZone, start) !== offsetAt(ownZone, start);
+  const isTwofold = [start, end].some((at) => timeText(timeZone, at) !== clockText(minutesAt(timeZone, at)));
+  const setDay = (text: string) => isDay(text) && set({ day: text, lastDay: addDays(text, daysBetween(day, lastDay)) });
+  const setLastDay = (text: string) => isDay(text) && set({ lastDay: text });
+  return html`
+    <div class="fields">
+      ${h(Field, { label: t().date, type: 'date', value: day, onInput: setDay, required: true, disabled: isFixed, hint: isFixed ? t().datesStay : undefined })}
+      ${(block || lastDay !== day || isBackwards) && h(Field, { label: t().lastDay, type: 'date', value: lastDay, min: day, onInput: setLastDay, required: true, disabled: isFixed })}
+      ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: stepOf(from) })}
+      ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: stepOf(to) })}
+    </div>
+    ${isElsewhere && !isBackwards && html`<p class="hint">${t().yourTime(rangeIn(ownZone, instant(start), instant(end)))}</p>`}
+    ${isTwofold && !isBackwards && html`<p class="hint">${rangeIn(timeZone, instant(start), instant(end))}</p>`}
+  `;
+};

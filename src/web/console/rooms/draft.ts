@@ -1,0 +1,73 @@
+/** What the form of a booking holds: the booking as it was, and what somebody wants of it. */
+
+import { mandator } from '../client.ts';
+import { clockText, dayAt, minutesAt } from '../clock.ts';
+import type { Scope } from '../generated/graphql.ts';
+import { person } from '../session.ts';
+import type { ForWhom } from './organizer.ts';
+import type { Repeat } from './repeat.ts';
+import type { Booking } from './store.ts';
+
+export type Draft = {
+  /** The booking to change; undefined for a new one. */
+  booking?: Booking | undefined;
+  roomId: string;
+  start: number;
+  end: number;
+  /** What was typed before the page was reloaded, and its Idempotency-Key. */
+  typed?: { wanted: Wanted; key: string } | undefined;
+};
+
+export type Wanted = {
+  roomId: string;
+  day: string;
+  /** The last day, which is another for a block of several days and for what lasts past midnight. */
+  lastDay: string;
+  from: string;
+  to: string;
+  subject: string;
+  description: string;
+  isPrivate: boolean;
+  repeat: Repeat;
+  on: readonly number[];
+  until: string;
+  whom: ForWhom;
+  block: boolean;
+  scope: Scope;
+};
+
+export const draftOf = (booking: Booking): Draft => ({
+  booking,
+  roomId: booking.resourceId,
+  start: Date.parse(booking.start),
+  end: Date.parse(booking.end),
+});
+
+export const timesOf = (zone: string, start: number, end: number) => ({
+  day: dayAt(zone, start),
+  // What ends at midnight ends at 24:00 of the day before.
+  lastDay: dayAt(zone, end - 1),
+  from: clockText(minutesAt(zone, start)),
+  to: clockText(minutesAt(zone, end)),
+});
+
+/** What a draft says of the fields that every booking has. */
+export const valuesOf = ({ booking, roomId, start, end }: Draft, zone: string) => ({
+  roomId,
+  ...timesOf(zone, start, end),
+  subject: booking?.subject ?? '',
+  description: booking?.description ?? '',
+  isPrivate: booking?.isPrivate ?? false,
+});
+
+const kept = 'roomgate booking';
+const owner = () => `${mandator} ${person.value?.id}`;
+
+/** Keeps an open form for when the page is reloaded. */
+export const keep = (draft: Draft): void => sessionStorage.setItem(kept, JSON.stringify({ who: owner(), draft }));
+export const forget = (): void => sessionStorage.removeItem(kept);
+/** The form that was open when the page was reloaded. */
+export function readKept(): Draft | undefined {
+  const { who, draft } = JSON.parse(sessionStorage.getItem(kept) ?? '{}') as { who?: string; draft?: Draft };
+  return who === owner() ? draft : undefined;
+}
