@@ -1,4 +1,4 @@
-/** Which names are allowed, both in the settings and in tenants' data. */
+/** Which names are allowed, in the settings, in tenants' data and in lessons. */
 import { createRequire } from 'node:module';
 
 /** The release. */
@@ -17,3 +17,6 @@ export const mandatorForm = /^[a-z0-9_-]{1,64}$/i;
 
 /** Whether a segment of a path may be the code of a mandator. */
 export const isMandator = (name: string): boolean => mandatorForm.test(name) && !reservedNames.has(name.toLowerCase());
+
+/** The most characters of the keys, names and other texts of lessons, and the most names in a list (contract 4.1). */
+export const lessonLimits = { key: 128, name: 200, text: 4_000, names: 200 };

@@ -1,13 +1,12 @@
 /** The lesson of a booking, in the terms of lesson jobs (contract 4.1). */
 import { z } from 'zod';
 import { instant, maybeText, text } from '../fields.ts';
+import { lessonLimits } from '../names.ts';
 
-const longestText = 4_000;
-const longestName = 200;
 export const mostNames = 1_000;
 
 const maybeNames = (description: string) =>
-  z.array(z.string().max(longestName)).max(mostNames).nullable().meta({ description });
+  z.array(z.string().max(lessonLimits.name)).max(mostNames).nullable().meta({ description });
 
 export const lessonStatus = z.enum(['Geplant', 'Vertretung', 'Entfaellt']).meta({
   id: 'LessonStatus',
@@ -33,9 +32,9 @@ export type Lektion = {
 
 export const lessonOrigin = z
   .object({
-    RessourceName: text(longestName, 'The name of its room.'),
+    RessourceName: text(lessonLimits.name, 'The name of its room.'),
     Lehrpersonen: maybeNames('Its teachers.'),
-    Fach: maybeText(longestText, 'Its subject.'),
+    Fach: maybeText(lessonLimits.text, 'Its subject.'),
     Beginn: instant('Its start.'),
     Ende: instant('Its end.'),
   })
@@ -43,7 +42,7 @@ export const lessonOrigin = z
 
 export const lektion = z
   .object({
-    Fach: maybeText(longestText, 'Its subject; of coupled lessons, that of the first.'),
+    Fach: maybeText(lessonLimits.text, 'Its subject; of coupled lessons, that of the first.'),
     Klassen: maybeNames('Its classes; of coupled lessons, the classes of all.'),
     Lehrpersonen: maybeNames('Its teachers; of coupled lessons, the teachers of all.'),
     Status: lessonStatus.meta({

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { mostCoupled } from '../bookings/service.ts';
 import { lowerFirst } from '../fields.ts';
+import { lessonLimits } from '../names.ts';
 import type { JobOperation } from './batch.ts';
 
 /**
@@ -128,23 +129,14 @@ export const shown = (value: RawBuilder<unknown>): RawBuilder<string> => sql`cas
     then 'an ' || jsonb_typeof(${value}) || ' with numbers'
   else left(${value}::text, 80) end`;
 
-/** Longest texts: keys go into indexes. */
-export const longestKey = 128;
-export const longestText = 4_000;
-/** As in the tenant file. */
-export const longestName = 200;
-/** Lists of names. */
-export const mostTexts = 200;
-const longest = { key: longestKey, name: longestName };
-
 function isType(kind: Kind, column: RawBuilder<unknown>): RawBuilder<boolean> {
   const typeIs = (type: string) => sql`jsonb_typeof(${column}) = ${sql.lit(type)}`;
   switch (kind) {
     case 'key':
     case 'name':
-      return sql`(${typeIs('string')} and length(${textOf(column)}) between 1 and ${sql.lit(longest[kind])})`;
+      return sql`(${typeIs('string')} and length(${textOf(column)}) between 1 and ${sql.lit(lessonLimits[kind])})`;
     case 'text':
-      return sql`(${typeIs('string')} and length(${textOf(column)}) <= ${sql.lit(longestText)})`;
+      return sql`(${typeIs('string')} and length(${textOf(column)}) <= ${sql.lit(lessonLimits.text)})`;
     case 'time':
       return sql`(${typeIs('string')})`;
     case 'integer':
@@ -153,21 +145,21 @@ function isType(kind: Kind, column: RawBuilder<unknown>): RawBuilder<boolean> {
     case 'boolean':
       return sql`(${typeIs('boolean')})`;
     case 'texts':
-      return sql`(${typeIs('array')} and jsonb_array_length(${column}) <= ${sql.lit(mostTexts)}
-        and not jsonb_path_exists(${column}, ${sql.lit(`$[*] ? (@.type() != "string" || @ like_regex "^.{${longestName + 1}}" flag "s")`)}))`;
+      return sql`(${typeIs('array')} and jsonb_array_length(${column}) <= ${sql.lit(lessonLimits.names)}
+        and not jsonb_path_exists(${column}, ${sql.lit(`$[*] ? (@.type() != "string" || @ like_regex "^.{${lessonLimits.name + 1}}" flag "s")`)}))`;
     case 'status':
       return sql`(${column} in ('"Geplant"', '"Vertretung"', '"Entfaellt"'))`;
   }
 }
 
 const wanted: Record<Kind, string> = {
-  key: `a text of 1 to ${longestKey} characters`,
-  name: `a text of 1 to ${longestName} characters`,
-  text: `a text of at most ${longestText} characters`,
+  key: `a text of 1 to ${lessonLimits.key} characters`,
+  name: `a text of 1 to ${lessonLimits.name} characters`,
+  text: `a text of at most ${lessonLimits.text} characters`,
   time: 'a text with an ISO 8601 date-time such as 2027-02-01T08:00:00Z',
   integer: 'a whole number from 1 to 999999999',
   boolean: 'true or false',
-  texts: `an array of at most ${mostTexts} texts of at most ${longestName} characters`,
+  texts: `an array of at most ${lessonLimits.names} texts of at most ${lessonLimits.name} characters`,
   status: '"Geplant", "Vertretung" or "Entfaellt"',
 };
 
@@ -191,9 +183,9 @@ function typedValue({ column, kind }: Field, table: string): RawBuilder<unknown>
   switch (kind) {
     case 'key':
     case 'name':
-      return sql`case when length(${written}) between 1 and ${sql.lit(longest[kind])} then ${written} end`;
+      return sql`case when length(${written}) between 1 and ${sql.lit(lessonLimits[kind])} then ${written} end`;
     case 'text':
-      return sql`case when length(${written}) <= ${sql.lit(longestText)} then ${written} end`;
+      return sql`case when length(${written}) <= ${sql.lit(lessonLimits.text)} then ${written} end`;
     case 'time':
       return sql`case when pg_input_is_valid(${written}, 'timestamptz') then ${written}::timestamptz end`;
     case 'status':

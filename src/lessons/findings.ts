@@ -5,6 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { lessonLimits } from '../names.ts';
 import type { BatchKey, Omission, Running } from './batch.ts';
 import { stageClaims } from './conflicts.ts';
 import { errorsOf, type FaultQuery, named, none, occupant, severity } from './faults.ts';
@@ -91,6 +92,7 @@ const settledConflictWarnings = (batch: Running): FaultQuery[] => [
       from booking_plan join staged_lesson using (row) where fate = 'take'`,
 ];
 
+const longestKey = sql.lit(lessonLimits.key);
 /** Of the name of a member, as it is stored. */
 const longestName = 200;
 
@@ -148,7 +150,7 @@ export async function recordFindings(
       insert into batch_error (mandator_id, batch_id, number, severity, index, job_id, lektion_index, lektion_id, field, code, message, line, pointer)
       select ${batch.mandatorId}, ${batch.id},
         row_number() over (order by finding.index, finding.lektion_index nulls first, rank, field, code),
-        severity, finding.index, left(${textOf(sql`job.job_id`)}, 128), finding.lektion_index, left(${textOf(sql`lesson.lektion_id`)}, 128),
+        severity, finding.index, left(${textOf(sql`job.job_id`)}, ${longestKey}), finding.lektion_index, left(${textOf(sql`lesson.lektion_id`)}, ${longestKey}),
         left(field, ${sql.lit(longestName)}), code, message,
         ${batch.replacesQuelle === null ? sql`null::integer, ${memberPointer}` : filePlace}
       from finding

@@ -5,9 +5,10 @@
 import { z } from 'zod';
 import { lessonStatus } from '../bookings/service.ts';
 import { noted } from '../fields.ts';
+import { lessonLimits } from '../names.ts';
 import { naming } from '../nouns.ts';
 import type { JobOperation } from './batch.ts';
-import { type Field, fieldsOf, type Kind, longestKey, longestName, longestText, mostTexts } from './fields.ts';
+import { type Field, fieldsOf, type Kind } from './fields.ts';
 
 /** A first check; staging also refuses dates that do not exist. */
 const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?$/;
@@ -18,14 +19,14 @@ const lessonsPerBatch = 'A batch may have as many lessons as the setting Lessons
 const jobsPerBatch = 'As many as the setting JobsPerBatch says, 10,000 by default.';
 
 export const valueSchemas: Record<Kind, z.core.$ZodType> = {
-  key: z.string().min(1).max(longestKey),
-  name: z.string().min(1).max(longestName),
-  text: z.string().max(longestText),
+  key: z.string().min(1).max(lessonLimits.key),
+  name: z.string().min(1).max(lessonLimits.name),
+  text: z.string().max(lessonLimits.text),
   time: z.string().max(40).regex(dateTime),
   // RessourceId is the only one.
   integer: naming('resource', z.int().min(1).max(999_999_999)),
   boolean: z.boolean(),
-  texts: z.array(z.string().max(longestName)).max(mostTexts),
+  texts: z.array(z.string().max(lessonLimits.name)).max(lessonLimits.names),
   status: lessonStatus,
 };
 

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { readPage } from '../db/paging.ts';
 import { NotFound } from '../errors.ts';
 import { toFields } from '../fields.ts';
+import { lessonLimits } from '../names.ts';
 import { flag, paging, waitSeconds } from '../query-parameters.ts';
 import { requestBody } from '../rest/body.ts';
 import { listAnswer, listOf } from '../rest/lists.ts';
@@ -14,7 +15,7 @@ import * as wire from './wire.ts';
 const path = '/v2.0/jobs';
 
 const batchParams = z.object({ batchId: z.uuid().meta({ description: 'The BatchId of the 202.' }) });
-const key = (description: string) => storableText.min(1).max(wire.longestKey).meta({ description });
+const key = (description: string) => storableText.min(1).max(lessonLimits.key).meta({ description });
 const forDisplays = { 403: 'A display reads no lessons.' };
 const forImporters = {
   403: 'Only an Importer or an Admin sends and cancels lessons, and `OnConflict=Displace` is for them alone; Users send lessons where the tenant parameter `UsersMayImport` is true.',

@@ -5,6 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { lessonLimits } from '../names.ts';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
 import {
   anyFault,
@@ -17,7 +18,6 @@ import {
   lessonFields,
   lessonList,
   listOrEmpty,
-  longestName,
   member,
   mergedColumns,
   rawColumns,
@@ -152,7 +152,7 @@ export function roomRows(batch: Running): RawBuilder<unknown> {
       min(resource.id) filter (where resource.active) as id, bool_or(not resource.active) as has_retired,
       min(first_day) as first_day, max(last_day) as last_day
     from (
-      select left(${textOf(sql`sent.name`)}, ${longestName + 1}) as name, standort,
+      select left(${textOf(sql`sent.name`)}, ${lessonLimits.name + 1}) as name, standort,
         min(${day(sql`beginn`)}) as first_day, max(${day(sql`ende`)}) as last_day
       from (
         select ${member(sql`lesson`, 'RessourceName')} as name, ${standort} as standort, ${sentTime('Beginn')} as beginn,

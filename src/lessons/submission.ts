@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { type BodySender, readBeginning } from '../http/body-memory.ts';
 import type { Log } from '../log.ts';
+import { lessonLimits } from '../names.ts';
 import type { BatchKey } from './batch.ts';
 import { listOrEmpty, member, textOf } from './fields.ts';
 import { checkEncoding, explainRefusal, type JobSpan, openSplitter } from './split-jobs.ts';
@@ -114,7 +115,7 @@ async function storeGroup(trx: Transaction, batch: BatchKey, span: JobSpan, json
       with stored as (
         insert into batch_job (mandator_id, batch_id, index, job_id, body)
         select ${batch.mandatorId}::int, ${batch.id}::uuid, ${span.first}::int + number - 1,
-          left(${textOf(member(sql`body`, 'JobID'))}, 128), body
+          left(${textOf(member(sql`body`, 'JobID'))}, ${sql.lit(lessonLimits.key)}), body
         from ${jobs} with ordinality as jobs (body, number)
         returning jsonb_array_length(${listOrEmpty}) as lessons
       )

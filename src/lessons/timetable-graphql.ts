@@ -10,6 +10,7 @@ import { describeMember } from '../graphql/names.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { describe, recordFields } from '../graphql/record.ts';
 import { textArgument } from '../graphql/texts.ts';
+import { lessonLimits } from '../names.ts';
 import * as lessons from './service.ts';
 import * as wire from './wire.ts';
 
@@ -65,7 +66,7 @@ export const addTimetable: AddTypes = (builder) => {
   );
   const lessonConnection = connectionType(builder, lesson, lessons.lessonList);
   const jobConnection = connectionType(builder, job, lessons.jobList);
-  const key = textArgument(wire.longestKey);
+  const key = textArgument(lessonLimits.key);
   const wantedJob = wire.jobFilter.shape.JobID;
   const filter = filterType(builder, 'LessonFilter', 'Which lessons', wire.lessonFilter);
   builder.objectField(job, 'lessons', (t) =>

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { lessonOrigin, lessonStatus, questions, toLessonOrigin } from '../bookings/service.ts';
 import { batchId, count, id, instant, maybeCount, maybeInstant, maybeText, noted, recordOf, text } from '../fields.ts';
+import { lessonLimits } from '../names.ts';
 import * as parameters from '../query-parameters.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import { type Batch, conflictRules, failureKinds, importStatuses, type LessonError, operations } from './batch.ts';
 import { type Difference, differenceKinds, mostDifferences } from './difference.ts';
-import { type Field, jobFields, lessonFields, longestKey, longestName } from './fields.ts';
+import { type Field, jobFields, lessonFields } from './fields.ts';
 import { mostKept } from './findings.ts';
 import { valueSchemas } from './job-wire.ts';
 import type { LessonJob } from './jobs.ts';
@@ -14,7 +15,7 @@ import type { Lesson } from './timetable.ts';
 
 export * as examples from './examples.ts';
 export { asBody, bodies, jobSchemas, lessonSchemas } from './job-wire.ts';
-export { longestKey, mostKept };
+export { mostKept };
 
 export const importStatus = z.enum(importStatuses).meta({
   id: 'ImportStatus',
@@ -79,9 +80,9 @@ export const lessonError = z
   .object({
     Severity: severity.meta({ description: 'Error or warning.' }),
     Index: maybeCount('Which job, counted from 0.'),
-    JobID: maybeText(128, 'The JobID, when it has one.'),
+    JobID: maybeText(lessonLimits.key, 'The JobID, when it has one.'),
     LektionIndex: maybeCount('Which lesson of its job, counted from 0.'),
-    LektionId: maybeText(128, 'The LektionId, when it has one.'),
+    LektionId: maybeText(lessonLimits.key, 'The LektionId, when it has one.'),
     Field: maybeText(200, 'The faulty member, as REST names it.'),
     Code: text(40, 'The kind of fault, for programs: for example DuplicateJobId or ResourceConflict.'),
     Message: text(4_000, 'For people.'),
@@ -249,14 +250,15 @@ const recordOfLesson = recordOf(lessonRecord);
 export const toLessonRecord = (lesson: Lesson) =>
   recordOfLesson({ ...lesson, ursprung: lesson.ursprung && toLessonOrigin(lesson.ursprung) });
 
-const name = (description: string, most = longestKey) => z.string().min(1).max(most).optional().meta({ description });
+const name = (description: string, most = lessonLimits.key) =>
+  z.string().min(1).max(most).optional().meta({ description });
 
 const ofContent = '`Changed`, `Klasse`, `Lehrperson`, `Fach` or `Search`';
 
 /** Which lessons a list has. */
 export const lessonFilter = z.strictObject({
   JobID: name('Only those of the job of this JobID.'),
-  RessourceName: name('Only those in rooms of this name, in whatever case.', longestName),
+  RessourceName: name('Only those in rooms of this name, in whatever case.', lessonLimits.name),
   From: parameters.instant(`Only those that end after this instant; with ${ofContent} now when left out.`).optional(),
   To: parameters
     .instant(

@@ -6,6 +6,7 @@ import type { Database } from '../db/database.ts';
 import { InvalidInput, TooLarge } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
 import { type Batch, type ConflictRule, createBatch, getBatch } from '../lessons/service.ts';
+import { lessonLimits } from '../names.ts';
 import { isStorable } from '../storable.ts';
 import { mostSearched } from '../time/rule.ts';
 import { type Bins, openBins } from './bins.ts';
@@ -13,7 +14,7 @@ import { roomsOf, type TimetableEntry } from './entries.ts';
 import { type FaultReport, type Notice, openReport } from './faults.ts';
 import { type Intake, withIntake } from './intake.ts';
 import { planJob } from './lessons.ts';
-import { keyOf, longest, mostNames, type PlannedLesson, type Rules } from './planned.ts';
+import { keyOf, type PlannedLesson, type Rules } from './planned.ts';
 import { type CompleteRequest, completeRequest } from './profiles.ts';
 import { type FileRead, readFile } from './reading.ts';
 import { comparedName, findZoneName, openRooms } from './rooms.ts';
@@ -46,6 +47,8 @@ const defaultSources: Record<string, string> = { CSV: 'csv', iCalendar: 'ics' };
 
 /** By how much the entries of a request may exceed the largest body: a line has an entry for each of its rooms. */
 const growth = 4;
+/** The most characters of an id in a file, which leaves room in a key for what is added to it. */
+const longestId = 100;
 /** The least characters of a piece of a job. */
 const leastPiece = 65_536;
 
@@ -153,13 +156,15 @@ function faultOf(entry: TimetableEntry): string | undefined {
     ...('text' in entry ? [entry.text] : []),
   ];
   if (!texts.every(isStorable)) return 'a text contains a NUL or half of a surrogate pair; export the file as UTF-8';
-  if (roomsOf(entry).some((room) => room.length > longest.room))
-    return `the room has more than ${longest.room} characters`;
-  if (id.length > longest.key) return `the id has more than ${longest.key} characters`;
-  if (texts.some((text) => text.length > longest.text)) return `a text has more than ${longest.text} characters`;
-  if (Math.max(classes.length, teachers.length) > mostNames) return `more than ${mostNames} names in one field`;
-  if ([...classes, ...teachers].some((name) => name.length > longest.name))
-    return `a name has more than ${longest.name} characters`;
+  if (roomsOf(entry).some((room) => room.length > lessonLimits.name))
+    return `the room has more than ${lessonLimits.name} characters`;
+  if (id.length > longestId) return `the id has more than ${longestId} characters`;
+  if (texts.some((text) => text.length > lessonLimits.text))
+    return `a text has more than ${lessonLimits.text} characters`;
+  if (Math.max(classes.length, teachers.length) > lessonLimits.names)
+    return `more than ${lessonLimits.names} names in one field`;
+  if ([...classes, ...teachers].some((name) => name.length > lessonLimits.name))
+    return `a name has more than ${lessonLimits.name} characters`;
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 /** Merges what several lines say of one lesson, no further than a lesson can hold. */
+import { lessonLimits } from '../names.ts';
 import { type EntrySource, sorted } from './entries.ts';
-import { longest, mostNames, type Rules } from './planned.ts';
+import type { Rules } from './planned.ts';
 
 /** Thrown once a fault is reported: the job is not planned to its end. */
 export class Unplannable extends Error {}
@@ -36,7 +37,12 @@ export const uniteNames = <Field extends 'classes' | 'teachers'>(
   field: Field,
   rules: Rules,
 ): Promise<string[]> =>
-  unite(lines, (line) => line[field], { most: mostNames, sizeOf: () => 1, excess: `${mostNames} ${field}` }, rules);
+  unite(
+    lines,
+    (line) => line[field],
+    { most: lessonLimits.names, sizeOf: () => 1, excess: `${lessonLimits.names} ${field}` },
+    rules,
+  );
 
 /** The texts that the lines have in this field, as one text. @throws Unplannable */
 export async function uniteTexts<Field extends 'subject' | 'remark'>(
@@ -45,8 +51,8 @@ export async function uniteTexts<Field extends 'subject' | 'remark'>(
   separator: string,
   rules: Rules,
 ): Promise<string> {
-  const most = longest.text + separator.length;
+  const most = lessonLimits.text + separator.length;
   const sizeOf = (text: string) => text.length + separator.length;
-  const excess = `${longest.text} characters of ${field}s`;
+  const excess = `${lessonLimits.text} characters of ${field}s`;
   return (await unite(lines, (line) => [line[field] ?? ''], { most, sizeOf, excess }, rules)).join(separator);
 }

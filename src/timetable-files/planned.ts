@@ -1,12 +1,9 @@
 /** The lessons that are made from entries, and the data that the rules need. */
 import { createHash } from 'node:crypto';
+import { lessonLimits } from '../names.ts';
 import type { DaySearch } from '../time/rule.ts';
 import type { FaultReport } from './faults.ts';
 import { compactDate, type TermDays } from './term.ts';
-
-/** Lengths as contract 4.1 has them. */
-export const longest = { room: 200, text: 4_000, name: 200, key: 100 };
-export const mostNames = 200;
 
 /** A lesson to send; `slot` is its day and period, if it has one. */
 export type PlannedLesson = {
@@ -40,7 +37,8 @@ export type Rules = {
   nextSlice: () => Promise<void> | undefined;
 };
 
-const longestKey = 128;
+const { key: longestKey } = lessonLimits;
+
 /** Shortens a text to the length of a key; different texts still give different keys. */
 export function keyOf(text: string): string {
   if (text.length <= longestKey) return text;
