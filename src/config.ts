@@ -48,6 +48,7 @@ function readJson(file: string, setting: string): unknown {
     text = fs.readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EISDIR') throw new ConfigError(`${file}: is a folder; name a file in ${setting}`);
     const remedy = code === 'ENOENT' ? 'create this one' : 'let this account read it';
     throw new ConfigError(`${file}: cannot be read (${code}); name another file in ${setting}, or ${remedy}`);
   }

@@ -329,9 +329,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
 
   test('a file that is a folder', () => {
     expect(() => readConfig({ APPSETTINGS_FILE: directory }, directory)).toThrow(
-      new ConfigError(
-        `${directory}: cannot be read (EISDIR); name another file in APPSETTINGS_FILE, or let this account read it`,
-      ),
+      new ConfigError(`${directory}: is a folder; name a file in APPSETTINGS_FILE`),
     );
   });
 
