@@ -24,7 +24,7 @@ export type Calendar = {
   marks: number;
   /** When the whole window was last read successfully; null: never, or an operator has asked to take the calendar as it is. */
   readWholeAt: Date | null;
-  /** Whether it was read successfully within two hours, as it is while the service runs and the mail server answers. */
+  /** Whether it was read successfully not long ago, as it is while the service runs and the mail server answers. */
   isFollowed: boolean;
   /** Ids of the items that were missing in the last reading of a published calendar. */
   missingItems: number[];

@@ -53,6 +53,9 @@ const failsAgainFrom = 3;
 /** The bounds of a pause that a mail server asks for. */
 const [shortestAskedMs, longestAskedMs] = [1_000, 24 * hour];
 
+/** For how long after a successful reading a calendar counts as followed. */
+const followedFor = sql`interval '2 hours'`;
+
 /** Another transaction, such as an import, holds the lock of the room for too long. */
 class RoomHeld extends Error {}
 
@@ -142,7 +145,7 @@ async function readCalendar(db: Database, { mandatorId, calendarId }: CalendarKe
       resource_id as "resourceId", calendar.kind, calendar.mailbox, address, cursor, window_start as "windowStart",
       window_end as "windowEnd",
       dirty_by as "dirtyBy", marks, read_whole_at as "readWholeAt",
-      coalesce(read_at > now() - interval '2 hours', false) as "isFollowed",
+      coalesce(read_at > now() - ${followedFor}, false) as "isFollowed",
       to_json(missing_items) as "missingItems", readings, failures, fault, deaths, reading_since::text as "leftSince",
       case when reading_since is not null then reading_by end as "leftBy",
       coalesce(reading_since < pg_postmaster_start_time(), false) as "isLeftBeforeStart",
@@ -172,12 +175,7 @@ async function readOne(context: MailWork, turn: Turn, calendar: Calendar): Promi
   const begin = performance.now();
   const connector = once(openConnectors)(settings);
   turn.begin();
-  const nothing: Step = {
-    window: { start: new Date(0), end: new Date(0) },
-    pages: [],
-    items: 0,
-    isAnew: false,
-  };
+  const nothing: Step = { window: { start: new Date(0), end: new Date(0) }, pages: [], items: 0, isAnew: false };
   const within = AbortSignal.any([signal, turn.signal]);
   const known = knownItems(work, calendar);
   const step = await contain(() =>

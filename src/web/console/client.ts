@@ -95,13 +95,13 @@ export async function call(
 ): Promise<Response> {
   const { signal, headers, outlives = false } = options;
   const calledAt = Date.now();
-  const ending = endLate(body, signal);
+  const waiting = endLate(body, signal);
   try {
     const answer = await fetch(addressOf(path), {
       method,
       headers: { 'X-Roomgate-Console': '1', ...(body && { 'Content-Type': 'application/json' }), ...headers },
       ...(body && { body }),
-      signal: ending.signal,
+      signal: waiting.signal,
       keepalive: outlives && !isMuch(body),
     });
     compareClocks(answer, calledAt);
@@ -111,7 +111,7 @@ export async function call(
     if (signal?.aborted) throw error;
     throw offline();
   } finally {
-    ending.begins();
+    waiting.end();
   }
 }
 

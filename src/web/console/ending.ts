@@ -6,12 +6,12 @@ const answersWithin = 60_000;
 /** Whether so much is sent that it may take minutes, and that browsers do not send it once the page is left. */
 export const isMuch = (body: string | Blob = ''): boolean => typeof body !== 'string' || body.length >= 16_000;
 
-/** @returns the signal for a call, which the caller's own also aborts; call `begins` when the answer begins */
-export function endLate(body?: string | Blob, own?: AbortSignal): { signal: AbortSignal; begins(): void } {
+/** @returns the signal for a call, which the caller's own also aborts; call `end` once the answer begins, or the call has failed */
+export function endLate(body?: string | Blob, own?: AbortSignal): { signal: AbortSignal; end(): void } {
   const ending = new AbortController();
-  const end = () => ending.abort();
-  if (own?.aborted) end();
-  own?.addEventListener('abort', end);
-  const late = isMuch(body) ? undefined : setTimeout(end, answersWithin);
-  return { signal: ending.signal, begins: () => clearTimeout(late) };
+  const abort = () => ending.abort();
+  if (own?.aborted) abort();
+  own?.addEventListener('abort', abort);
+  const late = isMuch(body) ? undefined : setTimeout(abort, answersWithin);
+  return { signal: ending.signal, end: () => clearTimeout(late) };
 }

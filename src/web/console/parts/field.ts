@@ -123,17 +123,18 @@ export function Check({ label, checked, onChange, hint, disabled = false }: Chec
   `;
 }
 
-const underWay = new WeakSet<EventTarget>();
+/** The buttons and forms whose act has not ended. Each drawing gives them a new handler, so a handler cannot know. */
+const busy = new WeakSet<EventTarget>();
 
 /** Does at a double click what it does at one. */
 export const once = (run: () => unknown) => async (event: Event) => {
   const self = event.currentTarget as EventTarget;
-  if (underWay.has(self)) return;
-  underWay.add(self);
+  if (busy.has(self)) return;
+  busy.add(self);
   try {
     await run();
   } finally {
-    underWay.delete(self);
+    busy.delete(self);
   }
 };
 

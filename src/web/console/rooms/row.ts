@@ -76,8 +76,8 @@ const Row: Component<RowProperties> = (properties) => {
   useLayoutEffect(() => {
     if (active !== undefined) onDrawn();
   });
-  const present = rulerOf(room, store)(now.value);
-  const isNow = present >= 0 && present < store.days * 1440;
+  const nowAt = rulerOf(room, store)(now.value);
+  const isNow = nowAt >= 0 && nowAt < store.days * 1440;
   const { capacity, name } = room;
   const facts = [capacity && t().seats(capacity), showZone && room.timeZone].filter(Boolean).join(' · ');
   return html`
@@ -86,7 +86,7 @@ const Row: Component<RowProperties> = (properties) => {
         <b>${name}</b>${problems > 0 && html`<em class="problems">${t().problems(problems)}</em>`}<span>${facts}</span>
       </div>
       <div role="none" class="track" style=${{ backgroundImage: closedBackground(room, store, scale) }}>
-        ${isNow && html`<i class="now" style=${{ left: percent(fractionAt(scale, present)) }}></i>`}
+        ${isNow && html`<i class="now" style=${{ left: percent(fractionAt(scale, nowAt)) }}></i>`}
         ${stopsOf(room, store, scale).map((stop) => showStop(stop, properties))}
       </div>
     </div>
