@@ -1,7 +1,6 @@
 /** A backup that is restored with another Pepper lets nobody in: the start, /readyz and the doctor say so. */
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createProgram, type Host, runProgram } from '../../src/cli/program.ts';
 import { ConfigError } from '../../src/config.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { claimPepper, hasRightPepper } from '../../src/identity/authenticate.ts';
@@ -9,6 +8,7 @@ import { examinePepper } from '../../src/identity/pepper.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
+import { runCommand } from '../_util/command-line.ts';
 import { pepper } from '../_util/pepper.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 
@@ -83,30 +83,6 @@ describe('a database of a release that did not remember it', () => {
 });
 
 describe('the command line', () => {
-  async function run(context: Context, ...args: string[]) {
-    const unused = () => Promise.reject(new Error('not part of this test'));
-    const host: Host = {
-      config: () => context.config,
-      open: async () => ({ context, close: async () => {} }),
-      serve: unused,
-      migrate: unused,
-      rehearse: unused,
-      backup: unused,
-      restore: unused,
-      diagnose: async () => [{ check: 'Database', level: 'ok', text: 'answers' }],
-    };
-    const [out, err]: string[][] = [[], []];
-    const spies = [
-      jest.spyOn(process.stdout, 'write').mockImplementation((text) => out!.push(String(text)) > 0),
-      jest.spyOn(process.stderr, 'write').mockImplementation((text) => err!.push(String(text)) > 0),
-    ];
-    try {
-      const code = await runProgram(createProgram(host), ['node', 'roomgate', ...args]);
-      return { code, out: out!.join(''), err: err!.join('') };
-    } finally {
-      for (const spy of spies) spy.mockRestore();
-    }
-  }
   const countPins = async () => {
     const { rows } = await sql<{ n: number }>`select count(*)::int as n from pin`.execute(service.context.db);
     return rows[0]!.n;
@@ -119,13 +95,13 @@ describe('the command line', () => {
       ['batches', '--mandator', 'school', '--base-url', service.url],
       ['tenants', 'list'],
     ])
-      expect(await run(foreign, ...args)).toMatchObject({
+      expect(await runCommand(foreign, ...args)).toMatchObject({
         code: 78,
         out: '',
         err: expect.stringMatching(/^Pepper: does not match/),
       });
     expect(await countPins()).toBe(before);
-    expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
+    expect(await runCommand(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
   });
 
   test('that only reads does not fix the Pepper; one that makes secrets does', async () => {
@@ -144,7 +120,7 @@ describe('the command line', () => {
       ['mail', 'list'],
     ]) {
       await restart();
-      expect(await run(foreign, ...args)).toMatchObject({ code: 0, err: '' });
+      expect(await runCommand(foreign, ...args)).toMatchObject({ code: 0, err: '' });
       expect([...args, await claims()]).toEqual([...args, 0]);
     }
     for (const args of [
@@ -152,15 +128,15 @@ describe('the command line', () => {
       ['batches', '--mandator', 'school', '--base-url', service.url],
     ]) {
       await restart();
-      expect(await run(service.context, ...args)).toMatchObject({ code: 0, err: '' });
+      expect(await runCommand(service.context, ...args)).toMatchObject({ code: 0, err: '' });
       expect([...args, await claims()]).toEqual([...args, 1]);
-      expect(await run(foreign, 'tenants', 'list')).toMatchObject({ code: 78 });
+      expect(await runCommand(foreign, 'tenants', 'list')).toMatchObject({ code: 78 });
     }
   });
 
   test('the doctor names it, and what to do', async () => {
     const secrets = async (context: Context) => {
-      const { code, out } = await run(context, 'doctor', '--json');
+      const { code, out } = await runCommand(context, 'doctor', '--json');
       const all = JSON.parse(out) as { Check: string; Level: string; Text: string; Remedy: string }[];
       return { code, ...all.find(({ Check }) => Check === 'Secrets')! };
     };
@@ -179,7 +155,7 @@ describe('the command line', () => {
         Level: 'ok',
         Text: expect.stringContaining('the next start will set it'),
       });
-    expect(await run(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
+    expect(await runCommand(service.context, 'pin', 'create', '--mandator', 'school')).toMatchObject({ code: 0 });
     expect(await secrets(service.context)).toMatchObject(right);
   });
 });

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Command } from 'commander';
 import { sql } from 'kysely';
 import { CommandFailed } from '../../src/cli/command.ts';
 import type { Database } from '../../src/db/database.ts';
 import { Conflict, InvalidInput, NotFound } from '../../src/errors.ts';
 import { addCommands } from '../../src/identity/cli.ts';
 import { createPin, listPins, revokePin } from '../../src/identity/service.ts';
+import { runOne } from '../_util/command-line.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -140,27 +140,7 @@ describe('revokePin', () => {
 });
 
 describe('roomgate pin', () => {
-  /** Runs a command line and returns what it prints: the text and the record. */
-  async function run(...args: string[]): Promise<{ text: string; record: unknown }> {
-    const printed: { text: string; record: unknown }[] = [];
-    const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
-    addCommands(
-      program,
-      (work) =>
-        (...commandArgs) =>
-          work(
-            {
-              context: server.context,
-              json: false,
-              print: (text, record) => void printed.push({ text, record }),
-            },
-            ...commandArgs,
-          ),
-    );
-    await program.parseAsync(['pin', ...args], { from: 'user' });
-    expect(printed).toHaveLength(1);
-    return printed[0]!;
-  }
+  const run = (...args: string[]) => runOne(addCommands, server.context, 'pin', ...args);
   const person = ['--mandator', 'School', '--person', 'USER@school.example'];
 
   test('create prints a PIN that works; list does not; revoke ends it', async () => {

@@ -1,13 +1,13 @@
 /** `roomgate mail list`, `callback` and `read`, and what `doctor` adds to them. */
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createProgram, type Host, runProgram } from '../../src/cli/program.ts';
 import type { Config } from '../../src/config.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { openLog } from '../../src/log.ts';
 import { openCallback } from '../../src/mail/callback.ts';
 import { calendarRecord } from '../../src/mail/wire.ts';
 import { openSecrets } from '../../src/mail-subscriptions/secrets.ts';
+import { runCommand } from '../_util/command-line.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
@@ -51,30 +51,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function run(...args: string[]) {
-  const unused = () => Promise.reject(new Error('not part of this test'));
-  const host: Host = {
-    config: () => context.config,
-    open: async () => ({ context, close: async () => {} }),
-    serve: unused,
-    migrate: unused,
-    rehearse: unused,
-    backup: unused,
-    restore: unused,
-    diagnose: async () => [{ check: 'Database', level: 'ok', text: 'answers' }],
-  };
-  const [out, err]: string[][] = [[], []];
-  const spies = [
-    jest.spyOn(process.stdout, 'write').mockImplementation((text) => out!.push(String(text)) > 0),
-    jest.spyOn(process.stderr, 'write').mockImplementation((text) => err!.push(String(text)) > 0),
-  ];
-  try {
-    const code = await runProgram(createProgram(host), ['node', 'roomgate', ...args]);
-    return { code, out: out!.join(''), err: err!.join('') };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
+const run = (...args: string[]) => runCommand(context, ...args);
 const failure = (err: string) => ({ code: 1, out: '', err: `${err}\n` });
 
 describe('mail list', () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { Command } from 'commander';
 import type { Context } from '../../src/context.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { NotFound } from '../../src/errors.ts';
 import { openLog } from '../../src/log.ts';
 import { addCommands } from '../../src/tenants/cli.ts';
 import * as tenants from '../../src/tenants/service.ts';
+import { runOne } from '../_util/command-line.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
 let clone: Awaited<ReturnType<typeof cloneDatabase>>;
@@ -23,27 +23,7 @@ afterAll(async () => {
 });
 beforeEach(async () => void (await db.updateTable('mandator').set({ parameters: '{}' }).execute()));
 
-/** Runs `roomgate parameter …` and answers what it prints: the text and the record. */
-async function run(...args: string[]): Promise<{ text: string; record: unknown }> {
-  const printed: { text: string; record: unknown }[] = [];
-  const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
-  addCommands(
-    program,
-    (work) =>
-      (...commandArgs) =>
-        work(
-          {
-            context: { db } as Context,
-            json: false,
-            print: (text, record) => void printed.push({ text, record }),
-          },
-          ...commandArgs,
-        ),
-  );
-  await program.parseAsync(['parameter', ...args], { from: 'user' });
-  expect(printed).toHaveLength(1);
-  return printed[0]!;
-}
+const run = (...args: string[]) => runOne(addCommands, { db } as Context, 'parameter', ...args);
 
 const stored = async (code: string) =>
   (await db.selectFrom('mandator').select('parameters').where('code', '=', code).executeTakeFirst())?.parameters;

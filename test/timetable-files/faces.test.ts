@@ -2,8 +2,8 @@
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { createProgram, type Host, runProgram } from '../../src/cli/program.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { runCommand } from '../_util/command-line.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterSchool, fixture, type School } from './_util/school.ts';
 
@@ -19,21 +19,11 @@ const small = (['term', 'time-grid', 'rooms'] as const).flatMap((name) => [
   pathOf(`${name.replace('-', '')}.json`),
 ]);
 
-async function run({ tenant, token }: School, ...args: string[]) {
-  const texts: { out: string; err: string } = { out: '', err: '' };
-  const spies = [
-    jest.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((texts.out += String(text)))),
-    jest.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((texts.err += String(text)))),
-  ];
-  const host = { config: () => service.context.config } as unknown as Host;
-  const account = ['--mandator', tenant.code, '--token', token, '--base-url', service.url];
-  try {
-    const code = await runProgram(createProgram(host), ['node', 'roomgate', 'import', ...args, ...account]);
-    return { code, ...texts };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
+const run = ({ tenant, token }: School, ...args: string[]) =>
+  runCommand(
+    service.context,
+    ...['import', ...args, '--mandator', tenant.code, '--token', token, '--base-url', service.url],
+  );
 
 test('roomgate import: a dry run tells what would change, the import writes it, and faults are listed', async () => {
   const school = await enterSchool(service);
