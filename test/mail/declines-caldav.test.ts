@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sql } from 'kysely';
 import { examineMail } from '../../src/mail/health.ts';
 import { type CalDavServer, startCalDavServer } from './_util/caldav-server.ts';
-import { at } from './_util/room-desk.ts';
+import { at, openRoomDesk } from './_util/room-desk.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
 const stamp = (instant: Date) => `${instant.toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
@@ -54,37 +54,9 @@ const textOf = (lines: string[]) =>
   ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//test//test//EN', ...lines, 'END:VCALENDAR', ''].join('\r\n');
 const write = (...lines: string[]) => server.writeText(path(), textOf(lines));
 const times = (days: number) => [`DTSTART:${stamp(at(days, 9))}`, `DTEND:${stamp(at(days, 10))}`];
-async function book(days: number): Promise<void> {
-  const made = await desk.user.post('/bookings', {
-    ResourceId: room.id,
-    Subject: 'Exam of Ada',
-    Start: at(days, 9).toISOString(),
-    End: at(days, 10).toISOString(),
-  });
-  expect(made.status).toBe(201);
-}
-async function read(): Promise<void> {
-  await desk.tell([room.calendarId]);
-  await desk.settle();
-}
-async function pass(): Promise<void> {
-  await sql`update mail_item set changed_at = now() - interval '2 minutes'
-    where calendar_id = ${room.calendarId} and changed_at > now() - interval '1 minute'`.execute(desk.db);
-  await desk.sweep();
-  await desk.settle();
-}
-async function readAndPass(): Promise<void> {
-  await read();
-  await pass();
-}
+const { read, pass, readAndPass, declineStates: states, ...people } = openRoomDesk(() => ({ desk, room }));
+const book = (days: number) => people.book(days, { Subject: 'Exam of Ada' });
 const lists = async () => (await desk.admin.get(`/mail-subscriptions/${room.calendarId}`)).body;
-const states = async () => {
-  const { rows } = await sql<{ item: string; told: string | null }>`
-    select item.state as item, decline.state as told from mail_item as item
-    left join mail_decline as decline on decline.mandator_id = item.mandator_id and decline.item_id = item.id
-    where item.calendar_id = ${room.calendarId} order by item.occupied`.execute(desk.db);
-  return rows.map(({ item, told }) => `${item} ${told}`);
-};
 const unfolded = () =>
   server
     .textOf(path())

@@ -5,7 +5,7 @@ import { bookConflicts } from '../../src/mail/conflicts.ts';
 import { examineMail } from '../../src/mail/health.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { type Relay, startRelay } from './_util/relay.ts';
-import { midnight } from './_util/room-desk.ts';
+import { midnight, openRoomDesk } from './_util/room-desk.ts';
 import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
 const [hour, day] = [3_600_000, 86_400_000];
@@ -114,35 +114,11 @@ describe.each(kinds)(
       await server.clearFaults();
     });
 
-    async function book(days: number, more: object = {}): Promise<number> {
-      const made = await desk.user.post('/bookings', {
-        ResourceId: room.id,
-        Subject: 'Exam of Ada',
-        Start: at(days, 9),
-        End: at(days, 10),
-        ...more,
-      });
-      expect(made.status).toBe(201);
-      return made.body['Id'] as number;
-    }
+    const { read, pass, readAndPass, declineStates: states, ...people } = openRoomDesk(() => ({ desk, room }));
+    const book = (days: number, more: object = {}) => people.book(days, { Subject: 'Exam of Ada', ...more });
     const free = async (id: number) => expect((await desk.user.send('DELETE', `/bookings/${id}`)).status).toBe(200);
     const invite = async (days: number, more: object = {}) =>
       (await server.appoint(room.mailbox, { ...span(days), subject: 'Board', ...more })).itemId!;
-    async function read(): Promise<void> {
-      await desk.tell([room.calendarId]);
-      await desk.settle();
-    }
-    /** As if what was read had been there for two minutes, and the sweep came. */
-    async function pass(): Promise<void> {
-      await sql`update mail_item set changed_at = now() - interval '2 minutes'
-      where calendar_id = ${room.calendarId} and changed_at > now() - interval '1 minute'`.execute(desk.db);
-      await desk.sweep();
-      await desk.settle();
-    }
-    async function readAndPass(): Promise<void> {
-      await read();
-      await pass();
-    }
     const declines = () => {
       const ours = room.mailbox.split('@', 1)[0]!;
       return relay.asked.filter((one) => isDecline(one) && `${one.path}${one.body}`.includes(ours));
@@ -158,13 +134,6 @@ describe.each(kinds)(
       WritingFault: string | null;
     };
     const lists = async () => (await desk.admin.get(`/mail-subscriptions/${room.calendarId}`)).body as unknown as Lists;
-    const states = async () => {
-      const { rows } = await sql<{ item: string; told: string | null }>`
-      select item.state as item, decline.state as told from mail_item as item
-      left join mail_decline as decline on decline.mandator_id = item.mandator_id and decline.item_id = item.id
-      where item.calendar_id = ${room.calendarId} order by item.occupied`.execute(desk.db);
-      return rows.map(({ item, told }) => `${item} ${told}`);
-    };
     const findings = async () =>
       (await examineMail(desk.service.context)).filter(
         ({ text }) => text.includes(room.mailbox) && /not booked|declined|written/.test(text),

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { openGoogleClient } from './_util/google-client.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { midnight } from './_util/room-desk.ts';
-import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
+import { openFullDesk, type WritingDesk } from './_util/writing-desk.ts';
 
 const at = (hours: number) => new Date(midnight + hours * 3_600_000).toISOString();
 const date = (days: number) => at(24 * days).slice(0, 10);
@@ -22,7 +22,7 @@ beforeAll(async () => {
   server = await startMailServer();
   google = await openGoogleClient(server);
   for (const name of rooms) await server.addRoom(mailboxOf(name), { allowConflicts: true });
-  desk = await openWritingDesk(
+  desk = await openFullDesk(
     {
       MailServer__school__Kind: 'Google',
       MailServer__school__Url: server.google,
@@ -31,9 +31,6 @@ beforeAll(async () => {
     },
     rooms,
   );
-  expect((await desk.admin.patch('/tenant', { Parameters: { CalendarWriting: 'Full' } })).status).toBe(200);
-  await desk.tell();
-  await desk.settle();
 });
 afterAll(async () => {
   await desk?.close();

@@ -11,8 +11,8 @@ import { faultOf } from './_util/fault-of.ts';
 import { readAll } from './_util/in-steps.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { type Relay, startRelay } from './_util/relay.ts';
-import { at, openRoomDesk } from './_util/room-desk.ts';
-import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
+import { at, line, openRoomDesk } from './_util/room-desk.ts';
+import { openFullDesk, type WritingDesk } from './_util/writing-desk.ts';
 
 const hour = 3_600_000;
 const span = (days: number, hours: number, length = 1) => ({
@@ -65,14 +65,10 @@ beforeAll(async () => {
   person = await openPerson();
   for (const name of rooms) await server.addRoom(mailboxOf(name), { allowConflicts: true });
   const { PastDays: _, FutureDays: __, ...told } = settings(relay.url);
-  desk = await openWritingDesk(
+  desk = await openFullDesk(
     Object.fromEntries(Object.entries(told).map(([name, value]) => [`MailServer__school__${name}`, value])),
     rooms,
   );
-  const tenant = await desk.admin.patch('/tenant', { Parameters: { CalendarWriting: 'Full' } });
-  expect(tenant.status).toBe(200);
-  await desk.tell();
-  await desk.settle();
 });
 afterAll(async () => {
   await desk?.close();
@@ -99,8 +95,6 @@ const there = async () =>
     const hours = (Date.parse(end) - Date.parse(start)) / hour;
     return `${start.slice(5, 13)}+${hours} ${subject}${sensitivity === 'private' ? ' private' : ''}`;
   });
-const line = (days: number, hours: number, subject: string, length = 1) =>
-  `${at(days, hours).toISOString().slice(5, 13)}+${length} ${subject}`;
 
 type Step = { id: string; method: string; url: string; headers?: Record<string, string>; body?: Event };
 const batches = () =>

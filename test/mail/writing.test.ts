@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { mailFigures } from '../../src/mail/figures.ts';
 import { examineMail } from '../../src/mail/health.ts';
 import { type CalDavServer, startCalDavServer } from './_util/caldav-server.ts';
-import { at, openRoomDesk } from './_util/room-desk.ts';
-import { openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
+import { at, line, openRoomDesk } from './_util/room-desk.ts';
+import { openFullDesk, openWritingDesk, type WritingDesk } from './_util/writing-desk.ts';
 
 const hour = 3_600_000;
 
@@ -19,11 +19,7 @@ const { set, book, change, cancel, booking, bookings, counts, states, read } = o
 
 beforeAll(async () => {
   server = await startCalDavServer();
-  desk = await openWritingDesk(server.settingsOf('school'), rooms);
-  const tenant = await desk.admin.patch('/tenant', { Parameters: { CalendarWriting: 'Full' } });
-  expect(tenant.status).toBe(200);
-  await desk.tell();
-  await desk.settle();
+  desk = await openFullDesk(server.settingsOf('school'), rooms);
 });
 afterAll(async () => {
   await desk?.close();
@@ -72,8 +68,6 @@ const there = () =>
     const hours = (Number(end) - Number(start)) / hour;
     return `${start.toISOString().slice(5, 13)}+${hours} ${summary}${isPrivate ? ' private' : ''}`;
   });
-const line = (days: number, hours: number, summary: string, length = 1) =>
-  `${at(days, hours).toISOString().slice(5, 13)}+${length} ${summary}`;
 const only = () => server.list(room.user)[0]!;
 
 describe('what is booked', () => {

@@ -8,10 +8,27 @@ const [hour, day] = [3_600_000, 86_400_000];
 export const midnight = Math.ceil(Date.now() / day) * day + day;
 export const at = (days: number, hours: number) => new Date(midnight + days * day + hours * hour);
 
+/** An item in a calendar: the hour in which it begins, its hours, and its subject. */
+export const line = (days: number, hours: number, subject: string, length = 1) =>
+  `${at(days, hours).toISOString().slice(5, 13)}+${length} ${subject}`;
+
 type Room = { id: number; calendarId: number };
 
 /** @param place the desk and the room of the present test */
 export function openRoomDesk(place: () => { desk: WritingDesk; room: Room }) {
+  async function read(): Promise<void> {
+    const { desk, room } = place();
+    await desk.tell([room.calendarId]);
+    await desk.settle();
+  }
+  /** As if what was read had been there for two minutes, and the sweep came. */
+  async function pass(): Promise<void> {
+    const { desk, room } = place();
+    await sql`update mail_item set changed_at = now() - interval '2 minutes'
+      where calendar_id = ${room.calendarId} and changed_at > now() - interval '1 minute'`.execute(desk.db);
+    await desk.sweep();
+    await desk.settle();
+  }
   return {
     async set(resource: object): Promise<void> {
       const { desk, room } = place();
@@ -52,10 +69,20 @@ export function openRoomDesk(place: () => { desk: WritingDesk; room: Room }) {
       return rows.map(({ state }) => state);
     },
     /** Marks the calendar as changed; it is read, and written where needed. */
-    async read(): Promise<void> {
+    read,
+    pass,
+    async readAndPass(): Promise<void> {
+      await read();
+      await pass();
+    },
+    /** The states of items, each with that of its decline. */
+    async declineStates(): Promise<string[]> {
       const { desk, room } = place();
-      await desk.tell([room.calendarId]);
-      await desk.settle();
+      const { rows } = await sql<{ item: string; told: string | null }>`
+        select item.state as item, decline.state as told from mail_item as item
+        left join mail_decline as decline on decline.mandator_id = item.mandator_id and decline.item_id = item.id
+        where item.calendar_id = ${room.calendarId} order by item.occupied`.execute(desk.db);
+      return rows.map(({ item, told }) => `${item} ${told}`);
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Calendars that are read and written only when the test says so; the service only answers. */
+import { expect } from '@jest/globals';
 import { type KyselyPlugin, sql } from 'kysely';
 import type { Config } from '../../../src/config.ts';
 import type { Database } from '../../../src/db/database.ts';
@@ -136,3 +137,13 @@ export async function openWritingDesk(settings: Record<string, string>, rooms: s
 }
 
 export type WritingDesk = Awaited<ReturnType<typeof openWritingDesk>>;
+
+/** A desk whose calendars have been read, and into which all that is booked is written. */
+export async function openFullDesk(settings: Record<string, string>, rooms: string[]): Promise<WritingDesk> {
+  const desk = await openWritingDesk(settings, rooms);
+  const tenant = await desk.admin.patch('/tenant', { Parameters: { CalendarWriting: 'Full' } });
+  expect(tenant.status).toBe(200);
+  await desk.tell();
+  await desk.settle();
+  return desk;
+}
