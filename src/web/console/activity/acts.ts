@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
 import { addDays, instantOf, isDay, moment, ownZone } from '../clock.ts';
+import { readFirst } from '../first-pages.ts';
 import {
   type ActFilter,
   ActingPersonsDocument,
@@ -50,18 +51,9 @@ function showChange({ member, from, to }: Change): Child {
   return html`<div><dt>${member}</dt><dd>${isKept({ from, to }) ? html`${hasValue(from) && html`${before} → `}${after}` : t().hidden}</dd></div>`;
 }
 
-/** Reads as many pages as were asked for, from the newest on. */
-async function readActs(filter: ActFilter, pageCount: number, stop: AbortSignal) {
-  const acts: Act[] = [];
-  let after: string | null = null;
-  for (let page = 0; page < pageCount; page += 1) {
-    const { audit }: ActsQuery = await ask(ActsDocument, { filter, after }, stop);
-    acts.push(...(audit?.nodes ?? []));
-    after = audit?.pageInfo.hasNextPage ? audit.pageInfo.endCursor : null;
-    if (!after) break;
-  }
-  return { acts, hasMore: after !== null };
-}
+/** The newest acts. */
+const readActs = (filter: ActFilter, pageCount: number, stop: AbortSignal) =>
+  readFirst(pageCount, async (after) => (await ask(ActsDocument, { filter, after }, stop)).audit);
 
 export const Acts: Component<object> = () => {
   const wanted = filterOf(place.value);
@@ -75,7 +67,7 @@ export const Acts: Component<object> = () => {
   };
   const now = place.value;
   const all = (text: string) => ({ value: '', text });
-  const actions = [...new Set([...(asked.data?.acts ?? []).map(({ action }) => action), now['action'] ?? ''])];
+  const actions = [...new Set([...(asked.data?.nodes ?? []).map(({ action }) => action), now['action'] ?? ''])];
   const isFiltered = members.some((name) => now[name]);
   return html`
     <section class="panel">
@@ -90,11 +82,11 @@ export const Acts: Component<object> = () => {
       </div>
       ${showAsked(
         asked,
-        ({ acts, hasMore }) =>
+        ({ nodes, hasMore }) =>
           table({
             caption: t().audit,
             name: 'audit',
-            rows: acts,
+            rows: nodes,
             id: ({ id }) => id,
             more: hasMore ? () => setPageCount(pageCount + 1) : undefined,
             columns: [
@@ -119,7 +111,7 @@ export const Acts: Component<object> = () => {
               },
             ],
           }),
-        { when: ({ acts }) => acts.length === 0, text: t().noActs },
+        { when: ({ nodes }) => nodes.length === 0, text: t().noActs },
       )}
     </section>
   `;

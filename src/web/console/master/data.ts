@@ -1,12 +1,12 @@
 /** Whole lists that the parts of the master data share. */
 import { ask, pages } from '../client.ts';
+import { readFirst } from '../first-pages.ts';
 import {
   MasterGroupsDocument,
   type MasterLocationFragment,
   MasterLocationsDocument,
   type MasterPersonFragment,
   MasterPersonsDocument,
-  type MasterPersonsQuery,
   type MasterRoomFragment,
   MasterRoomsDocument,
   type PersonFilter,
@@ -42,19 +42,10 @@ export const readPersons = (filter: PersonFilter, stop?: AbortSignal): Promise<P
   readAll(async (after) => (await ask(MasterPersonsDocument, { filter, after }, stop)).persons);
 
 /** The first pages of a list that may be long, sorted by name. */
-export async function readSomePersons(
-  filter: PersonFilter,
-  pageCount: number,
-  stop: AbortSignal,
-): Promise<{ persons: Person[]; hasMore: boolean }> {
-  const persons: Person[] = [];
-  let after: string | null = null;
-  for (let page = 0; page < pageCount && (page === 0 || after !== null); page++) {
-    const { persons: found }: MasterPersonsQuery = await ask(MasterPersonsDocument, { filter, after }, stop);
-    persons.push(...(found?.nodes ?? []));
-    after = found?.pageInfo.hasNextPage ? found.pageInfo.endCursor : null;
-  }
-  return { persons: persons.sort(byName), hasMore: after !== null };
+export async function readSomePersons(filter: PersonFilter, pageCount: number, stop: AbortSignal) {
+  const read = async (after: string | null) => (await ask(MasterPersonsDocument, { filter, after }, stop)).persons;
+  const { nodes, hasMore } = await readFirst(pageCount, read);
+  return { persons: nodes.sort(byName), hasMore };
 }
 
 export const readGroups = (stop?: AbortSignal) =>

@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { addressWith, go, place } from '../address.ts';
 import { ask } from '../client.ts';
-import { BatchesDocument, type BatchesQuery, type BatchFilter, FollowBatchesDocument } from '../generated/graphql.ts';
+import { readFirst } from '../first-pages.ts';
+import { BatchesDocument, type BatchFilter, FollowBatchesDocument } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
@@ -36,17 +37,9 @@ function useBatches({ state, mine, job }: Wish) {
   const [live, setLive] = useState<ReadonlyMap<string, Batch>>(new Map());
   const me = person.value?.id;
   const asked = useAsked(
-    async (stop) => {
+    (stop) => {
       const filter: BatchFilter = { importStatus: [...statesOf(state)], mine, ...(job && { jobKey: job }) };
-      const nodes: Batch[] = [];
-      let after: string | null = null;
-      for (let page = 0; page < more; page++) {
-        const { batches }: BatchesQuery = await ask(BatchesDocument, { filter, after }, stop);
-        nodes.push(...(batches?.nodes ?? []));
-        after = batches?.pageInfo.hasNextPage ? batches.pageInfo.endCursor : null;
-        if (!after) break;
-      }
-      return { nodes, hasMore: after !== null };
+      return readFirst(more, async (after) => (await ask(BatchesDocument, { filter, after }, stop)).batches);
     },
     [state, mine, job, more],
   );

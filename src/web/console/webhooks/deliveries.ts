@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
 import { moment } from '../clock.ts';
+import { readFirst } from '../first-pages.ts';
 import { HookDeliveriesDocument, type HookDeliveryFragment } from '../generated/graphql.ts';
-import { type Asked, showAsked, useAsked } from '../parts/asked.ts';
+import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
@@ -12,27 +13,18 @@ import { t } from '../texts/webhooks.ts';
 import { kindOf } from './data.ts';
 
 type Delivery = HookDeliveryFragment;
-type Read = { deliveries: Delivery[]; hasMore: boolean };
 
-async function read(id: string, failed: boolean, pageCount: number, stop: AbortSignal): Promise<Read> {
-  const deliveries: Delivery[] = [];
-  let after: string | null = null;
-  for (let page = 0; page < pageCount && (page === 0 || after !== null); page++) {
+const readDeliveries = (id: string, failed: boolean, pageCount: number, stop: AbortSignal) =>
+  readFirst(pageCount, async (after) => {
     const filter = failed ? { failed } : null;
-    const { node }: Awaited<ReturnType<typeof askPage>> = await askPage(id, filter, after, stop);
-    const list = node?.__typename === 'Webhook' ? node.deliveries : null;
-    deliveries.push(...(list?.nodes ?? []));
-    after = list?.pageInfo.hasNextPage ? list.pageInfo.endCursor : null;
-  }
-  return { deliveries, hasMore: after !== null };
-}
-const askPage = (id: string, filter: { failed: boolean } | null, after: string | null, stop: AbortSignal) =>
-  ask(HookDeliveriesDocument, { id, filter, after }, stop);
+    const { node } = await ask(HookDeliveriesDocument, { id, filter, after }, stop);
+    return node?.__typename === 'Webhook' ? node.deliveries : null;
+  });
 
-export function useDeliveries(id: string): Asked<Read> & { more: () => void } {
+export function useDeliveries(id: string) {
   const [pageCount, setPageCount] = useState(1);
   const failed = place.value['failed'] !== undefined;
-  const asked = useAsked((stop) => read(id, failed, pageCount, stop), [id, failed, pageCount]);
+  const asked = useAsked((stop) => readDeliveries(id, failed, pageCount, stop), [id, failed, pageCount]);
   return { ...asked, more: () => setPageCount((count) => count + 1) };
 }
 
@@ -59,11 +51,11 @@ export const Deliveries: Component<DeliveriesProperties> = ({ asked, onReplay })
       <p class="hint">${t().deliveriesHint}</p>
       ${showAsked(
         asked,
-        ({ deliveries, hasMore }) =>
+        ({ nodes, hasMore }) =>
           table({
             caption: t().deliveries,
             name: 'webhook-deliveries',
-            rows: deliveries,
+            rows: nodes,
             id: ({ id }) => id,
             more: hasMore ? asked.more : undefined,
             columns: [
@@ -76,7 +68,7 @@ export const Deliveries: Component<DeliveriesProperties> = ({ asked, onReplay })
               { key: 'again', title: t().replay, value: ({ cursor }) => cursor, show: again },
             ],
           }),
-        { when: ({ deliveries }) => deliveries.length === 0, text: t().noDeliveries },
+        { when: ({ nodes }) => nodes.length === 0, text: t().noDeliveries },
       )}
     </section>
   `;
