@@ -1,7 +1,7 @@
 /** What the lists of records share, and their forms: the button for a new one, the table, the name, and the button that deletes. */
 import { go } from '../address.ts';
 import { addressOf, type Refusal } from '../client.ts';
-import { Field } from '../parts/field.ts';
+import { Field, type FieldProperties } from '../parts/field.ts';
 import { h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { type TableProperties, table } from '../parts/table.ts';
@@ -34,19 +34,29 @@ export const recordTable = <Row extends { id: string }>({ none, hidden, rows, ..
     ? html`<p class="state">${none}</p>`
     : table({ ...properties, rows: rows.filter(({ id }) => id !== hidden), id: ({ id }) => id });
 
-type NameDraft = { values: { name: string }; set: (changes: { name: string }) => void; refusal: Refusal | undefined };
+type TypedDraft<Values extends object> = {
+  values: Values;
+  set: (changes: Partial<Values>) => void;
+  refusal: Refusal | undefined;
+};
+
+/** The field of a member that is typed or chosen. */
+export const memberField = <Values extends object>(
+  { values, set, refusal }: TypedDraft<Values>,
+  member: keyof Values & string,
+  more: Partial<FieldProperties> = {},
+) =>
+  h(Field, {
+    label: t().members[member] ?? member,
+    value: values[member] as string,
+    onInput: (text) => set({ [member]: text } as Partial<Values>),
+    fault: faultAt(refusal, member),
+    ...more,
+  });
 
 /** The first field of a form. */
-export const nameField = ({ values, set, refusal }: NameDraft) =>
-  h(Field, {
-    label: t().members['name'] ?? '',
-    value: values.name,
-    onInput: (name) => set({ name }),
-    required: true,
-    autofocus: true,
-    maxLength: 100,
-    fault: faultAt(refusal, 'name'),
-  });
+export const nameField = (draft: TypedDraft<{ name: string }>) =>
+  memberField(draft, 'name', { required: true, autofocus: true, maxLength: 100 });
 
 /** Nothing for a record that is new. */
 export const deleteButton = <Read>(record: Read | null, onDelete: (record: Read) => void) =>

@@ -5,14 +5,14 @@ import { act, ask } from '../client.ts';
 import { ownZone } from '../clock.ts';
 import { ChangePersonDocument, CreatePersonDocument, MasterPersonDocument, type Role } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
-import { Check, Field } from '../parts/field.ts';
+import { Check, Field, type FieldProperties } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { faultAt } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
 import { choicesOf, type Named, type Person, readGroups, readSomePersons } from './data.ts';
 import { Erasure } from './erase.ts';
+import { memberField } from './list.ts';
 import { Pins } from './pins.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
@@ -48,17 +48,11 @@ const PersonForm: Component<FormProperties> = ({ person, onSaved, onClose }) => 
       }),
     onSaved,
   });
-  const { base, values, set, refusal } = draft;
+  const { base, values, set } = draft;
   if (base && within === 'pins') return h(Pins, { person: base, onClose });
   if (base && within === 'erasure') return h(Erasure, { person: base, onDone: onSaved, onClose });
-  const input = (member: Exclude<keyof Values, 'active'>, more: Partial<Parameters<typeof Field>[0]> = {}) =>
-    h(Field, {
-      label: shared().members[member] ?? member,
-      value: values[member],
-      onInput: (text) => set({ [member]: text }),
-      fault: faultAt(refusal, member),
-      ...more,
-    });
+  const input = (member: Exclude<keyof Values, 'active'>, more: Partial<FieldProperties> = {}) =>
+    memberField(draft, member, more);
   const known = roles.find((role) => role === values.role);
   return h(RecordDialog, {
     title: base?.name ?? t().newPerson,

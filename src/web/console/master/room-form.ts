@@ -9,9 +9,9 @@ import {
   CreateResourceDocument,
   MasterRoomDocument,
 } from '../generated/graphql.ts';
-import { Field } from '../parts/field.ts';
+import type { FieldProperties } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { faultAt, toastRefusal } from '../parts/refused.ts';
+import { toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
 import {
@@ -25,7 +25,7 @@ import {
   type Room,
   textOf,
 } from './data.ts';
-import { addressHint } from './list.ts';
+import { addressHint, memberField } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 import { Retirement } from './retire.ts';
 
@@ -124,7 +124,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
     change: (read, changes) => change(read, inputOf(changes)),
     onSaved,
   });
-  const { base, values, set, refusal } = draft;
+  const { base, values } = draft;
   const setActive = async (read: Room, active: boolean) => {
     const { done, refused } = await change(read, { active });
     if (refused) return toastRefusal(refused);
@@ -132,14 +132,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
     onSaved();
     onClose();
   };
-  const input = (member: keyof Values, more: Partial<Parameters<typeof Field>[0]> = {}) =>
-    h(Field, {
-      label: t().members[member] ?? member,
-      value: values[member],
-      onInput: (text) => set({ [member]: text }),
-      fault: faultAt(refusal, member),
-      ...more,
-    });
+  const input = (member: keyof Values, more: Partial<FieldProperties> = {}) => memberField(draft, member, more);
   const rule = (member: CalendarRule) =>
     input(member, { choices: [{ value: '', text: t().asSchool }, ...choicesOfRule(member)] });
   const isMoving = base && values.locationId !== base.locationId;
