@@ -3,7 +3,7 @@ import type { calendar_v3 } from '@googleapis/calendar';
 import { z } from 'zod';
 import { type DeclineOutcome, type Invitation, type ItemPlace, type RemoteCalendar, ServerFault } from './connector.ts';
 import { type GoogleApi, pathOf } from './google-api.ts';
-import { readEvent } from './google-events.ts';
+import { isPersonOf, readEvent } from './google-events.ts';
 
 const person = z.object({ email: z.string().nullish(), self: z.boolean().nullish() });
 const invited = z.object({ organizer: person.nullish(), attendees: z.array(person).nullish() });
@@ -36,8 +36,7 @@ export function openGoogleInvitations({ call, origin }: GoogleApi) {
     if (!found?.read || !('item' in found.read) || !data)
       throw new ServerFault('Unreadable', `${origin} answers with something that is not an event.`);
     const { item } = found.read;
-    const isRoom = ({ self, email }: z.output<typeof person>) =>
-      self === true || email?.toLowerCase() === mailbox.toLowerCase();
+    const isRoom = isPersonOf(mailbox);
     const own = data.attendees?.find(isRoom);
     const isOwn = data.organizer != null && isRoom(data.organizer);
     if (!own || isOwn) return { is: 'Nobody', reason: 'Nobody has invited the room.' };

@@ -116,10 +116,15 @@ const responses: Readonly<Record<string, RemoteItem['response']>> = {
   declined: 'Declined',
 };
 
+/** Whether an attendee or an organizer is the room. */
+export const isPersonOf =
+  (mailbox: string) =>
+  ({ self, email }: Pick<z.output<typeof person>, 'self' | 'email'>): boolean =>
+    self === true || email?.toLowerCase() === mailbox.toLowerCase();
+
 /** The room's response; 'Organizer' if nobody is invited, or the room itself is the organizer. */
 function responseOf({ attendees, organizer }: Known, mailbox: string): RemoteItem['response'] {
-  const isRoom = ({ self, email }: z.output<typeof person>) =>
-    self === true || email?.toLowerCase() === mailbox.toLowerCase();
+  const isRoom = isPersonOf(mailbox);
   const own = attendees?.find(isRoom);
   if (own) return responses[own.responseStatus ?? ''] ?? 'None';
   return !attendees?.length || (organizer && isRoom(organizer)) ? 'Organizer' : 'None';
