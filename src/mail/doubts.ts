@@ -37,10 +37,16 @@ const listOwn = (groups: readonly RemoteGroup[], mandatorUid: string): OwnItem[]
   );
 
 /**
- * Finds the items that somebody has moved or copied here, with their marks, from the calendar of another room, or from the past:
- * rows of items that are over are forgotten after a time. In a calendar that was not read before, or not for hours, they stay ours:
- * they may be left from an earlier use of its mailbox, or have been written after the backup from which this database was restored,
- * for a booking that now stands elsewhere.
+ * Finds the items that somebody has moved or copied here, with their marks: they are somebody's appointments. Of an item whose
+ * booking has no row in this calendar, the first line that fits decides:
+ *
+ * | The item | is |
+ * |---|---|
+ * | is of a group that has items here | ours if one of them is, else somebody's |
+ * | is in a calendar that is not followed | ours: left from an earlier use of the mailbox, or written after the backup that was restored |
+ * | has a booking that is written into another calendar | somebody's, carried here from there |
+ * | is to come, and its booking is over | somebody's, carried here from the past, of which rows are forgotten |
+ * | is any other | ours |
  */
 async function findCarried(
   trx: Transaction,
