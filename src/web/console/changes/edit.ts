@@ -31,16 +31,46 @@ const namesIn = (text: string) =>
     .map((name) => name.trim())
     .filter(Boolean);
 
+/** What can be typed, as the fields show it. */
+const valuesOf = ({ timeZone, status, resourceId, start, end, teachers, remark }: Lesson) => ({
+  status: status as string,
+  room: resourceId,
+  start: toInput(timeZone, Date.parse(start)),
+  end: toInput(timeZone, Date.parse(end)),
+  teachers: (teachers ?? []).join(', '),
+  remark: remark ?? '',
+});
+type Values = ReturnType<typeof valuesOf>;
+
+/** Only the members that were changed. */
+function changesOf(first: Values, typed: Values, timeZone: string, rooms: readonly Room[]): Partial<LessonChangeInput> {
+  const is = (name: keyof Values) => typed[name] !== first[name];
+  const at = (text: string) => new Date(fromInput(timeZone, text)).toISOString();
+  return {
+    ...(is('status') && { status: typed.status as LessonStatus }),
+    ...(is('room') && {
+      resourceId: typed.room,
+      resourceName: rooms.find(({ id }) => id === typed.room)?.name ?? '',
+    }),
+    ...(is('start') && { start: at(typed.start) }),
+    ...(is('end') && { end: at(typed.end) }),
+    ...(is('teachers') && { teachers: namesIn(typed.teachers) }),
+    ...(is('remark') && { remark: typed.remark || null }),
+  };
+}
+
+/** Why a batch has failed. */
+async function readFaults(batchId: string): Promise<string[]> {
+  const { batch } = await ask(BatchErrorsDocument, { id: batchId, after: null });
+  return (batch?.errors.nodes ?? []).map(({ code, message }) => {
+    const known = imports().codes[code];
+    return known ? `${known} (${message})` : message;
+  });
+}
+
 export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }) => {
   const { timeZone, jobKey, lessonKey } = lesson;
-  const [first] = useState(() => ({
-    status: lesson.status as string,
-    room: lesson.resourceId,
-    start: toInput(timeZone, Date.parse(lesson.start)),
-    end: toInput(timeZone, Date.parse(lesson.end)),
-    teachers: (lesson.teachers ?? []).join(', '),
-    remark: lesson.remark ?? '',
-  }));
+  const [first] = useState(() => valuesOf(lesson));
   const [typed, setTyped] = useState(first);
   const [isSaving, setSaving] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
@@ -48,43 +78,22 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
   const [idempotencyKey, setKey] = useState(randomKey);
   const stop = useRef<() => void>(undefined);
   useEffect(() => () => stop.current?.(), []);
-  const enter = (name: keyof typeof first) => (text: string) => {
+  const enter = (name: keyof Values) => (text: string) => {
     setTyped((before) => ({ ...before, [name]: text }));
     setKey(randomKey());
   };
 
-  /** Only the members that were changed. */
-  function changes(): Partial<LessonChangeInput> {
-    const is = (name: keyof typeof first) => typed[name] !== first[name];
-    const at = (text: string) => new Date(fromInput(timeZone, text)).toISOString();
-    return {
-      ...(is('status') && { status: typed.status as LessonStatus }),
-      ...(is('room') && {
-        resourceId: typed.room,
-        resourceName: rooms.find(({ id }) => id === typed.room)?.name ?? '',
-      }),
-      ...(is('start') && { start: at(typed.start) }),
-      ...(is('end') && { end: at(typed.end) }),
-      ...(is('teachers') && { teachers: namesIn(typed.teachers) }),
-      ...(is('remark') && { remark: typed.remark || null }),
-    };
-  }
-  async function tellFaults(id: string, state: string): Promise<void> {
+  async function tellFaults(batchId: string, state: string): Promise<void> {
     try {
-      const { batch } = await ask(BatchErrorsDocument, { id, after: null });
-      const found = batch?.errors.nodes ?? [];
-      const texts = found.map(({ code, message }) => {
-        const known = imports().codes[code];
-        return known ? `${known} (${message})` : message;
-      });
-      setFaults(texts.length > 0 ? texts : [state]);
+      const found = await readFaults(batchId);
+      setFaults(found.length > 0 ? found : [state]);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       setRefusal(error.refusal);
     }
   }
   async function save(): Promise<void> {
-    const wanted = changes();
+    const wanted = changesOf(first, typed, timeZone, rooms);
     if (Object.keys(wanted).length === 0) {
       toast(t().nothing);
       onClose();
