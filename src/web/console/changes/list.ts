@@ -1,6 +1,7 @@
 /** What has changed, by class, teacher or room. Printed, it is the page for the notice board. */
 import { addressWith, go } from '../address.ts';
 import { type Child, type Component, html } from '../parts/html.ts';
+import { opening } from '../parts/link.ts';
 import type { Room } from '../rooms/store.ts';
 import { t } from '../texts/changes.ts';
 import type { Grouping, Lesson, Line, Told } from './lessons.ts';
@@ -24,11 +25,7 @@ type GroupProperties = {
 
 export const Group: Component<GroupProperties> = ({ by, name, lines, rooms, onEdit }) => {
   const room = by === 'room' ? rooms.find((each) => each.name === name) : undefined;
-  const openWeek = (event: MouseEvent) => {
-    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    event.preventDefault();
-    go({ room: room?.id });
-  };
+  const openWeek = opening(() => go({ room: room?.id }));
   const row = (line: Line) => {
     const { lesson, mark, time, subject, classes, teachers, room: place } = line;
     const isOff = mark === 'cancelled';

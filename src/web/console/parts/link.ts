@@ -1,4 +1,4 @@
-/** A link to another screen, which opens without loading the page; with a modifier key the browser's default applies. */
+/** Links that open without loading the page; with a modifier key the browser's default applies. */
 import { addressWith, goToScreen } from '../address.ts';
 import { type Child, html } from './html.ts';
 
@@ -10,13 +10,15 @@ type LinkProperties = {
   children?: Child;
 };
 
-const isPlain = (event: MouseEvent) => event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
+/** The handler of a click on a link. */
+export const opening = (open: () => void) => (event: MouseEvent) => {
+  if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  open();
+};
 
+/** A link to another screen. */
 export function ScreenLink({ screen, members = {}, isCurrent = false, children }: LinkProperties) {
-  const open = (event: MouseEvent) => {
-    if (!isPlain(event)) return;
-    event.preventDefault();
-    goToScreen(screen, members);
-  };
+  const open = opening(() => goToScreen(screen, members));
   return html`<a href=${addressWith(members, { screen })} aria-current=${isCurrent ? 'page' : undefined} onClick=${open}>${children}</a>`;
 }

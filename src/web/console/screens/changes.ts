@@ -11,6 +11,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { DayField } from '../parts/day-field.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { opening } from '../parts/link.ts';
 import { useRefresh } from '../parts/refresh.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { present } from '../present.ts';
@@ -67,11 +68,7 @@ const Day: Component<Read> = ({ rooms, locations }) => {
   };
   const tab = (name: (typeof groupings)[number]) => {
     const change = { by: name === 'class' ? undefined : name, only: undefined };
-    const open = (event: MouseEvent) => {
-      if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-      event.preventDefault();
-      go(change);
-    };
+    const open = opening(() => go(change));
     return html`<a key=${name} href=${addressWith(change)} aria-current=${name === by ? 'page' : undefined} onClick=${open}>${t().by[name]}</a>`;
   };
   const count = new Set(shown.flatMap(([, lines]) => lines.map(({ lesson }) => lesson.id))).size;

@@ -1,6 +1,7 @@
 /** Master data: what can be booked, when it is open, who may do what. Each part has a module of its own. */
 import { addressWith, goToScreen, place } from '../address.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { opening } from '../parts/link.ts';
 import { Stage, type Staged } from '../parts/stage.ts';
 import { t } from '../texts/master.ts';
 
@@ -18,11 +19,7 @@ const parts: readonly Staged[] = [
 
 export const Screen: Component<object> = () => {
   const current = parts.find(({ name }) => name === place.value['part']) ?? parts[0];
-  const open = (name: string) => (event: MouseEvent) => {
-    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    event.preventDefault();
-    goToScreen('master', { part: name });
-  };
+  const open = (name: string) => opening(() => goToScreen('master', { part: name }));
   return html`
     <div class="page master">
       <h1 class="unseen">${t().title}</h1>

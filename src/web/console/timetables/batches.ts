@@ -8,6 +8,7 @@ import { follow } from '../live.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { opening } from '../parts/link.ts';
 import { table } from '../parts/table.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/timetables.ts';
@@ -95,11 +96,7 @@ const Filters: Component<{ wish: Wish }> = ({ wish }) => {
   `;
 };
 
-const open = (id: string) => (event: MouseEvent) => {
-  if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  event.preventDefault();
-  go({ batch: id, filter: undefined, sort: undefined, page: undefined });
-};
+const open = (id: string) => opening(() => go({ batch: id, filter: undefined, sort: undefined, page: undefined }));
 
 export const BatchList: Component<object> = () => {
   const wish = readWish();
