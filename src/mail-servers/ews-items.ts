@@ -75,15 +75,15 @@ export function readOrganizer(element: XmlElement): RemoteOrganizer {
   return organizerOf(cutText(textOf(mailbox, types, 'Name')), readAddress(textOf(mailbox, types, 'EmailAddress')));
 }
 
-const responses: Record<string, RemoteItem['response']> = {
-  Organizer: 'Organizer',
-  Tentative: 'Tentative',
-  Accept: 'Accepted',
-  Decline: 'Declined',
-};
+const responses = new Map<string, RemoteItem['response']>([
+  ['Organizer', 'Organizer'],
+  ['Tentative', 'Tentative'],
+  ['Accept', 'Accepted'],
+  ['Decline', 'Declined'],
+]);
 
 function responseOf(text: (name: string) => string | undefined): RemoteItem['response'] {
-  const known = responses[text('MyResponseType') ?? ''];
+  const known = responses.get(text('MyResponseType') ?? '');
   // An appointment without attendees was created in the calendar itself.
   return known ?? (text('IsMeeting') === 'false' ? 'Organizer' : 'None');
 }

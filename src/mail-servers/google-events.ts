@@ -110,11 +110,11 @@ function itemOf(
   };
 }
 
-const responses: Readonly<Record<string, RemoteItem['response']>> = {
-  accepted: 'Accepted',
-  tentative: 'Tentative',
-  declined: 'Declined',
-};
+const responses = new Map<string, RemoteItem['response']>([
+  ['accepted', 'Accepted'],
+  ['tentative', 'Tentative'],
+  ['declined', 'Declined'],
+]);
 
 /** Whether an attendee or an organizer is the room. */
 export const isPersonOf =
@@ -126,6 +126,6 @@ export const isPersonOf =
 function responseOf({ attendees, organizer }: Known, mailbox: string): RemoteItem['response'] {
   const isRoom = isPersonOf(mailbox);
   const own = attendees?.find(isRoom);
-  if (own) return responses[own.responseStatus ?? ''] ?? 'None';
+  if (own) return responses.get(own.responseStatus ?? '') ?? 'None';
   return !attendees?.length || (organizer && isRoom(organizer)) ? 'Organizer' : 'None';
 }

@@ -117,15 +117,15 @@ function itemOf(event: Known, { start, end, occurrence, changeKey }: Stated): Re
   };
 }
 
-const responses: Record<string, RemoteItem['response']> = {
-  organizer: 'Organizer',
-  tentativelyAccepted: 'Tentative',
-  accepted: 'Accepted',
-  declined: 'Declined',
-};
+const responses = new Map<string, RemoteItem['response']>([
+  ['organizer', 'Organizer'],
+  ['tentativelyAccepted', 'Tentative'],
+  ['accepted', 'Accepted'],
+  ['declined', 'Declined'],
+]);
 
 function responseOf({ responseStatus, isOrganizer }: Known): RemoteItem['response'] {
-  return responses[responseStatus?.response ?? ''] ?? (isOrganizer ? 'Organizer' : 'None');
+  return responses.get(responseStatus?.response ?? '') ?? (isOrganizer ? 'Organizer' : 'None');
 }
 
 /** "Out of office" and "working elsewhere" occupy a room too. */

@@ -235,17 +235,17 @@ function readOrganizer(event: IcalComponent): RemoteItem['organizer'] {
   return organizerOf(cutText(name), addressOf(property.value, property.parameters));
 }
 
-const responses: Readonly<Record<string, RemoteItem['response']>> = {
-  ACCEPTED: 'Accepted',
-  TENTATIVE: 'Tentative',
-  DECLINED: 'Declined',
-};
+const responses = new Map<string, RemoteItem['response']>([
+  ['ACCEPTED', 'Accepted'],
+  ['TENTATIVE', 'Tentative'],
+  ['DECLINED', 'Declined'],
+]);
 
 /** Reads the room's response; 'Organizer' if nobody is invited, or the room itself is the organizer. */
 function readResponse(event: IcalComponent, mailbox: string): RemoteItem['response'] {
   const invited = propertiesOf(event, 'ATTENDEE');
   const own = invited.find(({ value, parameters }) => addressOf(value, parameters) === mailbox);
-  if (own) return responses[own.parameters.get('PARTSTAT')?.toUpperCase() ?? ''] ?? 'None';
+  if (own) return responses.get(own.parameters.get('PARTSTAT')?.toUpperCase() ?? '') ?? 'None';
   return invited.length === 0 || readOrganizer(event)?.email === mailbox ? 'Organizer' : 'None';
 }
 

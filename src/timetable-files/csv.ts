@@ -24,16 +24,16 @@ const readWeekday = (text: string): number | undefined =>
     ? Number(text)
     : weekdays.findIndex((names) => names.includes(text.toLowerCase().replace(/\.$/, ''))) + 1 || undefined;
 
-const statuses: Record<string, string> = {
-  geplant: 'Geplant',
-  planned: 'Geplant',
-  vertretung: 'Vertretung',
-  substituted: 'Vertretung',
-  entfaellt: 'Entfaellt',
-  entfällt: 'Entfaellt',
-  cancelled: 'Entfaellt',
-  ausfall: 'Entfaellt',
-};
+const statuses = new Map<string, string>([
+  ['geplant', 'Geplant'],
+  ['planned', 'Geplant'],
+  ['vertretung', 'Vertretung'],
+  ['substituted', 'Vertretung'],
+  ['entfaellt', 'Entfaellt'],
+  ['entfällt', 'Entfaellt'],
+  ['cancelled', 'Entfaellt'],
+  ['ausfall', 'Entfaellt'],
+]);
 const parts = /[,;+~\n]/;
 
 /** Reads `15.03.2027`, `15.3.27`, `2027-03-15` or `20270315`; undefined if there is no such day. */
@@ -142,7 +142,7 @@ function openFields({ line, cells }: TextRow, columns: Columns, { file, report }
 }
 
 /** Undefined for an empty field, and for an unknown status. */
-const readStatus = ({ cell }: RowFields): string | undefined => statuses[cell('Status').toLowerCase()];
+const readStatus = ({ cell }: RowFields): string | undefined => statuses.get(cell('Status').toLowerCase());
 
 /** What a row says of its lessons beside their times and rooms. */
 function readContent({ cell }: RowFields) {

@@ -265,6 +265,7 @@ describe('faults', () => {
     ['a CSV without rooms', csv('1;2', 'Nr;Datum'), 1, null, 'UnknownColumn'],
     ['two columns of one name', csv('1;2;3', 'Raum;Datum;raum'), 1, 3, 'RepeatedColumn'],
     ['a weekday that is none', csv('Mond;1;R101', 'Tag;Stunde;Raum'), 2, 1, 'InvalidDay'],
+    ['a status that is none', csv('Mo;1;R101;constructor', 'Tag;Stunde;Raum;Status'), 2, 4, 'InvalidStatus'],
     [
       'a calendar that was cut off',
       { 'a.ics': event('DTSTART:20270315T080000', 'LOCATION:R101').slice(0, -20) },
