@@ -142,7 +142,7 @@ export async function reportHealth(context: Context, viewer: Viewer, health: Dev
   hear(context, viewer);
   await context.db
     .updateTable('display')
-    .set({ health: JSON.stringify(health) })
+    .set({ health: JSON.stringify(health), heard_at: sql`coalesce(heard_at, now())` })
     .where('mandator_id', '=', viewer.mandatorId)
     .where('id', '=', id)
     .execute();

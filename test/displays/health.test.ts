@@ -86,6 +86,15 @@ describe('health', () => {
     expect((await admin.send('PUT', '/displays/self/health', { body: full })).status).toBe(403);
   });
 
+  test('of a new device says at once that it has been heard from', async () => {
+    const { send, id } = await pairDevice(service, admin, { Name: 'Neu' });
+    await send('PUT', '/displays/self/health', { body: full });
+    const { rows } = await sql`select 1 from display where id = ${id} and heard_at is not null`.execute(
+      service.context.db,
+    );
+    expect(rows).toHaveLength(1);
+  });
+
   test('over GraphQL', async () => {
     const report = `mutation ($input: HealthInput!) { reportHealth(input: $input) {
       __typename ... on Display { health { program battery startedAt } } ... on Problem { code } } }`;
