@@ -152,6 +152,12 @@ describe('GET /assets', () => {
     expect(Object.keys(served)).toEqual(Object.keys(source));
   });
 
+  test('the script that tells old browsers what is wrong can be read by them', async () => {
+    const { body } = await get('/assets/web/display/start.ts');
+    expect(body.toString()).toContain('Android System WebView');
+    expect(body.toString()).not.toMatch(/\?\?|\?\.|\d_\d|\|\|=|&&=|\.at\(/);
+  });
+
   test('304 for a known ETag, gzip if accepted, each with an ETag of its own', async () => {
     for (const address of ['/school/door-sign/1', '/assets/displays/state.ts']) {
       const plain = await get(address);

@@ -103,6 +103,16 @@ describeInBrowser('A door sign that hangs for a year', () => {
     await sign.status('FREE');
   });
 
+  test('a browser that is too old for the page is told so, and what to update', async () => {
+    const old = await openSign(browser, service.url, '/healthz', { language: 'de' });
+    await old.page.addInitScript('delete Array.prototype.at');
+    for (const address of [school.sign('A1'), school.board]) {
+      await old.open(address);
+      await old.shows(/^Dieser Browser ist zu alt\. .*Android System WebView.*Chrome 92/);
+    }
+    await old.context.close();
+  });
+
   test('where a proxy holds streams back it polls', async () => {
     let streams = 0;
     await sign.page.route(/graphql$/, (route) => {
