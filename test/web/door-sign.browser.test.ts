@@ -429,10 +429,27 @@ describeInBrowser('A door sign in a browser', () => {
       foreign.sign('Fremder Raum'),
     ]) {
       const sign = await visit(address, { token: one.token });
-      await sign.shows(/This device may not show this|Pair this device/);
+      await sign.shows(/^B2$|This device may not show this/);
       // The version of the page may be any letters.
       expect(await sign.page.locator('body').innerHTML()).not.toMatch(/Fremde|B3/);
     }
+  });
+
+  test('given to another room it goes there by itself, and shows links if it was given several', async () => {
+    const { id, token: own } = await school.pair({ ResourceIds: [school.roomId('B2')] });
+    const give = async (...names: string[]) => {
+      const { Version } = await school.call<{ Version: number }>('GET', `/displays/${id}`);
+      const body = { ResourceIds: names.map(school.roomId) };
+      await school.call('PATCH', `/displays/${id}`, body, { 'If-Match': `"${Version}"` });
+    };
+    const sign = await show('B2', { token: own });
+    await sign.shows('B2');
+    await give('B3');
+    await sign.page.waitForURL((url) => url.pathname === school.sign('B3'));
+    await sign.status('FREE');
+    await give('A8', 'A9');
+    await sign.shows('This device may not show this');
+    expect(await sign.page.getByRole('link').allInnerTexts()).toEqual(['A8', 'A9']);
   });
 
   test('e-paper asks with what it knows, and is painted again only when that has changed', async () => {

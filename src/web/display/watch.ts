@@ -259,7 +259,7 @@ function mind(watch: Watch): void {
   }, 1_000);
 }
 
-/** Shows that the room is not one of this device's, with links to those that are. */
+/** Goes to the only room that this device may show; if there are several, shows links to them. */
 async function showMissing(session: Session, isStill: () => boolean): Promise<void> {
   const { text } = session;
   const response = await session.ask('self').catch(() => null);
@@ -268,6 +268,8 @@ async function showMissing(session: Session, isStill: () => boolean): Promise<vo
   const links = (resources as { id: number; name: string }[]).map(({ id, name }) =>
     make('li', {}, make('a', { href: `../door-sign/${id}${location.search}` }, name)),
   );
+  const link = links.length === 1 && links[0]?.querySelector('a');
+  if (link && link.pathname !== location.pathname) return location.replace(link.href);
   showCard(session, {
     title: text.missing,
     lines: [make('p', {}, text.missingHow), make('ul', {}, ...links)],
