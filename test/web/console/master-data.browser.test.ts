@@ -220,6 +220,35 @@ describeInBrowser('The master data of the console', () => {
     await page.getByText('No exception. On days off').waitFor();
   });
 
+  test('an exception names the bookings that it leaves outside of the hours, before it is saved', async () => {
+    const { page } = admin;
+    const [one, other] = service.tenant.resources.map(({ id }) => id);
+    const day = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10);
+    const book = (ResourceId: number | undefined, Subject: string, hour: string) =>
+      call('POST', 'bookings', { ResourceId, Subject, Start: `${day}T${hour}:00:00Z`, End: `${day}T${hour}:45:00Z` });
+    await book(one, 'Early', '06');
+    await book(one, 'Late', '13');
+    await book(other, 'Elsewhere', '06');
+    const own = (Items: object[]) => call('PUT', `opening-hours/${other}/exceptions`, { Items });
+    const allDay = { Closed: false, Periods: [{ Opens: '00:00', Closes: '24:00' }], Reason: null };
+    await own([{ FromDate: day, ToDate: day, ...allDay }]);
+    const listed = () => page.locator('dialog li').allInnerTexts();
+    await button('New exception …').press('Enter');
+    await field('From').fill(day);
+    await page.getByText('2 bookings are outside of these hours then.').waitFor();
+    expect(await listed()).toEqual([expect.stringMatching(/Early$/), expect.stringMatching(/Late$/)]);
+    await sound();
+    await field('Closed throughout').press('Space');
+    await field('Opens').fill('12:00');
+    await page.getByText('1 booking is outside of these hours then.').waitFor();
+    expect(await listed()).toEqual([expect.stringMatching(/Early$/)]);
+    await field('Opens').fill('06:00');
+    await page.getByText('No booking is outside of these hours then.').waitFor();
+    await page.keyboard.press('Escape');
+    await closed();
+    await own([]);
+  });
+
   test('a holiday calendar is made from a file, shows its errors and the bookings on its days, and is deleted', async () => {
     const { page } = admin;
     const [day, next] = [2, 3].map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10));

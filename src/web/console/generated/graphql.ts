@@ -1344,6 +1344,16 @@ export type SetRoomExceptionsMutation = { setOpeningExceptions:
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
+export type BookingsOnDaysQueryVariables = Exact<{
+  filter: BookingFilter;
+  locationId: string | number;
+  from: string;
+  to: string;
+}>;
+
+
+export type BookingsOnDaysQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, start: string, end: string, subject: string | null, kind: BookingKind }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean } } | null, openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, exceptions: Array<{ __typename: 'OpeningException', resourceId: string | null, fromDate: string, toDate: string }> }> } | null };
+
 export type ConflictFragment = { __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, decline: { __typename: 'MailDecline', state: MailDeclineState, at: string | null, reason: string | null } | null };
 
 export type CalendarFragment = { __typename: 'MailSubscription', id: string, mailbox: string, kind: MailServerKind, state: MailSubscriptionState | null, stateText: string | null, pushWorks: boolean, lastPushAt: string | null, expiresAt: string | null, lastReadAt: string | null, nextReadAt: string, conflictCount: number, declinedCount: number, unreadableCount: number, unwrittenCount: number, writingFault: string | null, resource: { __typename: 'Resource', id: string, name: string }, fault: { __typename: 'MailFault', kind: MailFaultKind, text: string } | null };
@@ -3838,6 +3848,42 @@ fragment Refused on Problem {
     retryAfterSeconds
   }
 }`) as unknown as TypedDocumentString<SetRoomExceptionsMutation, SetRoomExceptionsMutationVariables>;
+export const BookingsOnDaysDocument = new TypedDocumentString(`
+    query BookingsOnDays($filter: BookingFilter!, $locationId: ID!, $from: Date!, $to: Date!) {
+  bookings(filter: $filter, first: 200) {
+    nodes {
+      id
+      resourceId
+      resourceName
+      start
+      end
+      subject
+      kind
+    }
+    pageInfo {
+      hasNextPage
+    }
+  }
+  openingHours(
+    locationId: $locationId
+    timezoneLocationId: $locationId
+    from: $from
+    to: $to
+  ) {
+    resources {
+      resourceId
+      weekly {
+        resourceId
+      }
+      exceptions {
+        resourceId
+        fromDate
+        toDate
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<BookingsOnDaysQuery, BookingsOnDaysQueryVariables>;
 export const FollowCalendarsDocument = new TypedDocumentString(`
     subscription FollowCalendars {
   mailSubscriptions {

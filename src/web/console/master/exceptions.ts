@@ -13,10 +13,8 @@ import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
 import type { Owner } from './owner.ts';
 import { readStale, type Stale, StaleBox } from './record.ts';
+import { type Exception, Touched } from './touched.ts';
 
-type Exception = Pick<ExceptionsFragment['items'][number], 'fromDate' | 'toDate' | 'closed' | 'reason'> & {
-  periods: readonly { opens: string; closes: string }[];
-};
 type ExceptionsProperties = { owner: Owner; exceptions: ExceptionsFragment; onSaved: () => void };
 type FormProperties = ExceptionsProperties & { at: number | undefined; onClose: () => void };
 
@@ -93,6 +91,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
         )
       }
       ${!closed && html`<div class="buttons"><button type="button" onClick=${() => set({ periods: [...periods, { opens: '13:00', closes: '17:00' }] })}>${t().anotherPeriod}</button></div>`}
+      ${h(Touched, { owner, exception: wanted })}
       ${h(RefusedBox, { refusal })}
       <div class="buttons">
         ${old && html`<button type="button" class="danger" onClick=${once(() => write([]))}>${t().remove}</button>`}

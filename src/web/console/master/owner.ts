@@ -20,15 +20,19 @@ export type Owner = {
   subject: 'Location' | 'Resource';
   id: string;
   name: string;
+  locationId: string;
+  timeZone: string;
   read: () => Promise<{ rules?: RulesFragment | null; exceptions?: ExceptionsFragment | null }>;
   setRules: (version: number, items: readonly OpeningRuleInput[]) => Promise<Answer<RulesFragment>>;
   setExceptions: (version: number, items: readonly OpeningExceptionInput[]) => Promise<Answer<ExceptionsFragment>>;
 };
 
-export const ownerOf = (location: Location, room: Room | undefined): Owner =>
-  room
+export const ownerOf = (location: Location, room: Room | undefined): Owner => ({
+  locationId: location.id,
+  timeZone: location.timeZone,
+  ...(room
     ? {
-        subject: 'Resource',
+        subject: 'Resource' as const,
         id: room.id,
         name: room.name,
         read: () => ask(RoomListsDocument, { id: room.id }),
@@ -36,11 +40,12 @@ export const ownerOf = (location: Location, room: Room | undefined): Owner =>
         setExceptions: (version, items) => act(SetRoomExceptionsDocument, { id: room.id, version, items: [...items] }),
       }
     : {
-        subject: 'Location',
+        subject: 'Location' as const,
         id: location.id,
         name: location.name,
         read: () => ask(LocationListsDocument, { id: location.id }),
         setRules: (version, items) => act(SetLocationRulesDocument, { id: location.id, version, items: [...items] }),
         setExceptions: (version, items) =>
           act(SetLocationExceptionsDocument, { id: location.id, version, items: [...items] }),
-      };
+      }),
+});

@@ -34,6 +34,10 @@ export const t = texts(
     hours: 'Zeiten',
     reason: 'Grund',
     exception: 'Ausnahme',
+    touched: (n: number, more: boolean) =>
+      `${more ? 'Mindestens ' : ''}${n === 1 ? '1 Buchung liegt' : `${n} Buchungen liegen`} dann außerhalb der Zeiten. Niemand sagt sie von selbst ab: Öffnen Sie eine, um sie zu ändern.`,
+    noneTouched: 'Keine Buchung liegt dann außerhalb der Zeiten.',
+    more: 'Es gibt noch weitere.',
     remove: 'Entfernen',
     removed: 'Entfernt.',
     take: 'Übernehmen',
@@ -82,6 +86,10 @@ export const t = texts(
     hours: 'Hours',
     reason: 'Reason',
     exception: 'exception',
+    touched: (n: number, more: boolean) =>
+      `${more ? 'At least ' : ''}${n === 1 ? '1 booking is' : `${n} bookings are`} outside of these hours then. They are not cancelled automatically: open one to change it.`,
+    noneTouched: 'No booking is outside of these hours then.',
+    more: 'There are more.',
     remove: 'Remove',
     removed: 'Removed.',
     take: 'Take over',
