@@ -175,15 +175,39 @@ describeInBrowser('What Admins watch in the console', () => {
       await open('?screen=activity');
       const rows = page.getByRole('region', { name: 'Who changed what' }).locator('tbody tr');
       await rows.nth(2).waitFor();
-      expect(await rows.nth(1).innerText()).toMatch(/Admin of school\s+change resource\s+Aula\s+Capacity\s+120 → 110/);
+      expect(await rows.nth(1).innerText()).toMatch(/Admin of school\s+Room changed\s+Aula\s+Seats\s+120 → 110/);
       await page.getByLabel('Thing').selectOption({ label: 'Person' });
       await rows.nth(1).waitFor({ state: 'detached' });
-      expect(await rows.allInnerTexts()).toEqual([expect.stringContaining('create person')]);
+      expect(await rows.allInnerTexts()).toEqual([
+        expect.stringMatching(/Person created[^]*Role\s+User\s+In use\s+yes$/),
+      ]);
       expect(page.url()).toContain('noun=Person');
       await page.getByLabel('to', { exact: true }).fill('2020-01-01');
       await page.getByText('Nothing was done in this selection').waitFor();
       await page.getByRole('button', { name: 'Clear filters' }).click();
       await rows.nth(2).waitFor();
+      await isSound(admin);
+    });
+
+    test('says it in the words of the forms, with names in place of numbers', async () => {
+      const { page, open } = admin;
+      const { Id } = (await api.post('/groups', { Name: 'Teachers' })).body;
+      await api.post('/policies', { Name: 'Labs', MayBook: [Id], NeedsApproval: true });
+      const rules = [{ Weekdays: [1, 2], Opens: '08:00', Closes: '18:00', ValidFrom: null, ValidTo: null }];
+      await api.send('PUT', `/opening-hours/${roomId(0)}/rules`, {
+        body: { Items: rules },
+        headers: { 'If-Match': '*' },
+      });
+      await open('?screen=activity');
+      const rows = page.getByRole('region', { name: 'Who changed what' }).locator('tbody tr');
+      await rows.nth(2).waitFor();
+      const [hours, policy] = await rows.allInnerTexts();
+      expect(hours).toMatch(/Weekly hours replaced\s+Aula\s+Weekly hours\s+Monday, Tuesday 08:00–18:00$/);
+      expect(policy).toMatch(/Policy created\s+Labs/);
+      expect(policy).toMatch(/Who books\s+Teachers\s+Bookings need approval\s+yes/);
+      await page.getByLabel('Action').selectOption({ label: 'Policy created' });
+      await rows.nth(1).waitFor({ state: 'detached' });
+      expect(page.url()).toContain('action=create+policy');
       await isSound(admin);
     });
 

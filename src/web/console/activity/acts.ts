@@ -4,21 +4,16 @@ import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
 import { addDays, instantOf, isDay, moment, ownZone } from '../clock.ts';
 import { readFirst } from '../first-pages.ts';
-import {
-  type ActFilter,
-  ActingPersonsDocument,
-  ActsDocument,
-  type ActsQuery,
-  type AuditSubject,
-} from '../generated/graphql.ts';
+import { type ActFilter, ActingPersonsDocument, ActsDocument, type AuditSubject } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
 import { t } from '../texts/activity.ts';
+import { t as audit } from '../texts/audit.ts';
+import { type Act, actionText, memberText, type Names, readNames, valueText } from './wording.ts';
 
-type Act = NonNullable<ActsQuery['audit']>['nodes'][number];
-type Change = Act['changes'][number];
+type Change = Pick<Act['changes'][number], 'member' | 'from' | 'to'>;
 
 const members = ['who', 'noun', 'action', 'from', 'to'] as const;
 
@@ -32,15 +27,18 @@ function filterOf({ who, noun, action, from, to }: Readonly<Record<string, strin
   };
 }
 
-/** `change resource` in the viewer's language, or in the words of the API if there are no others. */
-function actionText({ action, subject }: Pick<Act, 'action' | 'subject'>): string {
-  const verb = t().verbs[action.split(' ')[0] ?? ''];
-  return verb && subject ? `${t().nouns[subject] ?? subject} ${verb}` : action;
-}
-
 const hasValue = (value: string | null) => value !== null && value !== '';
 /** Whether the audit has the values: for persons it keeps none. */
 const isKept = ({ from, to }: Pick<Change, 'from' | 'to'>) => from !== null || to !== null;
+
+/** A change as people read it. */
+const inWords =
+  ({ subject }: Act, names: Names) =>
+  ({ member, from, to }: Change): Change => ({
+    member: memberText(subject, member),
+    from: from && valueText(subject, member, from, names),
+    to: to && valueText(subject, member, to, names),
+  });
 
 const plain = (change: Change): string =>
   `${change.member}: ${isKept(change) ? `${change.from ?? '–'} → ${change.to ?? '–'}` : t().hidden}`;
@@ -51,9 +49,11 @@ function showChange({ member, from, to }: Change): Child {
   return html`<div><dt>${member}</dt><dd>${isKept({ from, to }) ? html`${hasValue(from) && html`${before} → `}${after}` : t().hidden}</dd></div>`;
 }
 
-/** The newest acts. */
-const readActs = (filter: ActFilter, pageCount: number, stop: AbortSignal) =>
-  readFirst(pageCount, async (after) => (await ask(ActsDocument, { filter, after }, stop)).audit);
+/** The newest acts, with the names of what they are about. */
+async function readActs(filter: ActFilter, pageCount: number, stop: AbortSignal) {
+  const acts = await readFirst(pageCount, async (after) => (await ask(ActsDocument, { filter, after }, stop)).audit);
+  return { ...acts, names: await readNames(acts.nodes, stop) };
+}
 
 export const Acts: Component<object> = () => {
   const wanted = filterOf(place.value);
@@ -67,22 +67,23 @@ export const Acts: Component<object> = () => {
   };
   const now = place.value;
   const all = (text: string) => ({ value: '', text });
-  const actions = [...new Set([...(asked.data?.nodes ?? []).map(({ action }) => action), now['action'] ?? ''])];
+  const wordsOf = new Map((asked.data?.nodes ?? []).map((each) => [each.action, actionText(each)]));
+  const actions = [...new Set([...wordsOf.keys(), now['action'] ?? ''])];
   const isFiltered = members.some((name) => now[name]);
   return html`
     <section class="panel">
       <h2>${t().audit}</h2>
       <div class="fields">
         ${h(Field, { label: t().who, value: now['who'] ?? '', onInput: put('who'), choices: [all(t().anybody), ...(persons.data ?? []).map(({ id, name }) => ({ value: id, text: name }))] })}
-        ${h(Field, { label: t().noun, value: now['noun'] ?? '', onInput: put('noun'), choices: [all(t().anyNoun), ...Object.entries(t().nouns).map(([value, text]) => ({ value, text }))] })}
-        ${h(Field, { label: t().action, value: now['action'] ?? '', onInput: put('action'), choices: [all(t().anyAction), ...actions.filter(Boolean).map((action) => ({ value: action, text: action }))] })}
+        ${h(Field, { label: t().noun, value: now['noun'] ?? '', onInput: put('noun'), choices: [all(t().anyNoun), ...Object.entries(audit().nouns).map(([value, text]) => ({ value, text }))] })}
+        ${h(Field, { label: t().action, value: now['action'] ?? '', onInput: put('action'), choices: [all(t().anyAction), ...actions.filter(Boolean).map((action) => ({ value: action, text: wordsOf.get(action) ?? action }))] })}
         ${h(Field, { label: t().from, type: 'date', value: now['from'] ?? '', onInput: put('from') })}
         ${h(Field, { label: t().to, type: 'date', value: now['to'] ?? '', onInput: put('to') })}
         ${isFiltered && html`<button type="button" onClick=${() => go(Object.fromEntries(members.map((name) => [name, undefined])), 'replace')}>${t().clear}</button>`}
       </div>
       ${showAsked(
         asked,
-        ({ nodes, hasMore }) =>
+        ({ nodes, names, hasMore }) =>
           table({
             caption: t().audit,
             name: 'audit',
@@ -106,8 +107,10 @@ export const Acts: Component<object> = () => {
               {
                 key: 'changes',
                 title: t().changes,
-                value: ({ changes }) => changes.map(plain).join('; '),
-                show: ({ changes }) => changes.length > 0 && html`<dl class="changes">${changes.map(showChange)}</dl>`,
+                value: (each) => each.changes.map(inWords(each, names)).map(plain).join('; '),
+                show: (each) =>
+                  each.changes.length > 0 &&
+                  html`<dl class="changes">${each.changes.map(inWords(each, names)).map(showChange)}</dl>`,
               },
             ],
           }),

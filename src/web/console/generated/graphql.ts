@@ -1107,6 +1107,34 @@ export type MailNewsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 export type MailNewsSubscription = { mailSubscriptions: Array<{ __typename: 'MailSubscription', id: string }> };
 
+export type NamesOfRecordsQueryVariables = Exact<{
+  ids: Array<string | number> | string | number;
+}>;
+
+
+export type NamesOfRecordsQuery = { nodes: Array<
+    | { __typename: 'Act', id: string }
+    | { __typename: 'Batch', id: string }
+    | { __typename: 'Booking', id: string }
+    | { __typename: 'CalendarToken', id: string }
+    | { __typename: 'Display', id: string }
+    | { __typename: 'Group', name: string, id: string }
+    | { __typename: 'HolidayCalendar', id: string }
+    | { __typename: 'Lesson', id: string }
+    | { __typename: 'LessonJob', id: string }
+    | { __typename: 'Location', name: string, id: string }
+    | { __typename: 'MailSubscription', id: string }
+    | { __typename: 'Person', name: string, id: string }
+    | { __typename: 'Pin', id: string }
+    | { __typename: 'Policy', name: string, id: string }
+    | { __typename: 'Resource', name: string, id: string }
+    | { __typename: 'RoomProblem', id: string }
+    | { __typename: 'Series', id: string }
+    | { __typename: 'Tenant', id: string }
+    | { __typename: 'TimetableProfile', id: string }
+    | { __typename: 'Webhook', id: string }
+   | null> | null };
+
 export type FeedFragment = { __typename: 'CalendarToken', id: string, label: string | null, class: string | null, teacher: string | null, resourceId: string | null, createdAt: string, lastUsedAt: string | null, revokedAt: string | null, person: { __typename: 'Person', id: string, name: string } | null };
 
 export type TimetableFeedsQueryVariables = Exact<{
@@ -3054,6 +3082,28 @@ export const MailNewsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<MailNewsSubscription, MailNewsSubscriptionVariables>;
+export const NamesOfRecordsDocument = new TypedDocumentString(`
+    query NamesOfRecords($ids: [ID!]!) {
+  nodes(ids: $ids) {
+    id
+    ... on Group {
+      name
+    }
+    ... on Location {
+      name
+    }
+    ... on Person {
+      name
+    }
+    ... on Policy {
+      name
+    }
+    ... on Resource {
+      name
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<NamesOfRecordsQuery, NamesOfRecordsQueryVariables>;
 export const TimetableFeedsDocument = new TypedDocumentString(`
     query TimetableFeeds($after: String) {
   timetableTokens(first: 200, after: $after) {

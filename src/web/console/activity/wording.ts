@@ -1,0 +1,108 @@
+/** Acts in words: what was done, and the members and their values as the forms call them. */
+import { ask } from '../client.ts';
+import { dayText } from '../clock.ts';
+import { type ActsQuery, NamesOfRecordsDocument } from '../generated/graphql.ts';
+import { t } from '../texts/audit.ts';
+import { t as hours } from '../texts/hours.ts';
+import { t as master } from '../texts/master.ts';
+import { t as persons } from '../texts/persons.ts';
+import { t as signs } from '../texts/signs.ts';
+
+export type Act = NonNullable<ActsQuery['audit']>['nodes'][number];
+type Subject = Act['subject'];
+/** By the ids of the graph. */
+export type Names = ReadonlyMap<string, string>;
+
+/** `change resource` in the viewer's language, or in the words of the API if there are no others. */
+export function actionText({ action, subject }: Pick<Act, 'action' | 'subject'>): string {
+  const whole = t().actions[action];
+  if (whole) return whole;
+  const verb = t().verbs[action.split(' ')[0] ?? ''];
+  return verb && subject ? `${t().nouns[subject] ?? subject} ${verb}` : action;
+}
+
+export function memberText(subject: Subject, member: string): string {
+  const name = `${member[0]?.toLowerCase()}${member.slice(1)}`;
+  return t().membersOf[subject ?? '']?.[name] ?? t().members[name] ?? master().members[name] ?? member;
+}
+
+/** The nouns of the ids that members hold. */
+const nounsOfIds: Record<string, Record<string, string>> = {
+  Policy: {
+    MaySee: 'group',
+    MayBook: 'group',
+    MaySkipApproval: 'group',
+    MayDecide: 'group',
+    MayBookForOthers: 'group',
+  },
+  Group: { AddMembers: 'person', RemoveMembers: 'person' },
+  Resource: { LocationId: 'location', PolicyId: 'policy', MovedTo: 'resource' },
+  Display: { LocationId: 'location' },
+  HolidayCalendar: { LocationId: 'location' },
+};
+const idsIn = (subject: Subject, member: string, value: string): string[] | undefined => {
+  const noun = nounsOfIds[subject ?? '']?.[member];
+  return noun && /^\d+(, \d+)*$/.test(value) ? value.split(', ').map((id) => `${noun}_${id}`) : undefined;
+};
+
+type Period = { opens: string; closes: string };
+type Rule = Period & { weekdays: number[]; validFrom: string | null; validTo: string | null };
+type Exception = { fromDate: string; toDate: string; closed: boolean; periods: Period[]; reason: string | null };
+
+/** Acts of the API have members in camel case, acts with tenant files in Pascal case. */
+const parse = (text: string) =>
+  JSON.parse(text.replace(/"([A-Z])(\w*)":/g, (_, first: string, rest: string) => `"${first.toLowerCase()}${rest}":`));
+
+const periodText = ({ opens, closes }: Period) => `${opens}–${closes}`;
+const ruleText = ({ weekdays, validFrom, validTo, ...period }: Rule) =>
+  [
+    weekdays.map((day) => hours().days[day]).join(', '),
+    periodText(period),
+    (validFrom || validTo) && `(${hours().season(validFrom, validTo)})`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+function exceptionText({ fromDate, toDate, closed, periods, reason }: Exception): string {
+  const days = [...new Set([fromDate, toDate])].map((day) => dayText(day, 'medium'));
+  const open = closed ? hours().closed : periods.map(periodText).join(', ');
+  return [days.join(' – '), open, reason && `(${reason})`].filter(Boolean).join(' ');
+}
+/** Of members whose values are no plain text. */
+const texts: Record<string, (text: string) => string> = {
+  OpeningRules: (text) => (parse(text) as Rule[]).map(ruleText).join('; '),
+  OpeningExceptions: (text) => (parse(text) as Exception[]).map(exceptionText).join('; '),
+  Privacy: (text) => signs().privacies[text] ?? text,
+  Role: (text) => persons().roles[text as keyof ReturnType<typeof persons>['roles']] ?? text,
+};
+
+export function valueText(subject: Subject, member: string, value: string, names: Names): string {
+  const ids = idsIn(subject, member, value);
+  if (ids) return ids.map((id) => names.get(id) ?? t().unnamed(id.replace(/\D/g, ''))).join(', ');
+  try {
+    return texts[member]?.(value) ?? t().values[value] ?? value;
+  } catch {
+    // The audit cuts very long values.
+    return value;
+  }
+}
+
+/** The most that the server is asked for at once. */
+const idsAtOnce = 100;
+
+/** The names of the records whose ids are among the values. */
+export async function readNames(acts: readonly Act[], stop: AbortSignal): Promise<Names> {
+  const ids = new Set(
+    acts.flatMap(({ subject, changes }) =>
+      changes.flatMap(({ member, from, to }) =>
+        [from, to].flatMap((value) => idsIn(subject, member, value ?? '') ?? []),
+      ),
+    ),
+  );
+  const names = new Map<string, string>();
+  const all = [...ids];
+  for (let from = 0; from < all.length; from += idsAtOnce) {
+    const { nodes } = await ask(NamesOfRecordsDocument, { ids: all.slice(from, from + idsAtOnce) }, stop);
+    for (const node of nodes ?? []) if (node && 'name' in node) names.set(node.id, node.name);
+  }
+  return names;
+}
