@@ -151,8 +151,12 @@ async function writeHeard(db: Database, heard: ReadonlyMap<number, Heard>): Prom
 }
 
 const isLate = sql<boolean>`revoked_at is null and silent_since is null and due_at < now() - make_interval(mins => ${silentAfterMinutes}) and not ${rests(sql`display.mandator_id`)}`;
-/** SQL: whether there are displays to mark as silent. */
-export const hasLate = sql<boolean>`exists (select from display where ${isLate})`;
+const hasLate = sql<boolean>`exists (select from display where ${isLate})`;
+/**
+ * SQL: whether there are displays to mark as silent. After a start they first have the time to call: they could not while the
+ * service was down.
+ */
+export const mayFindSilent = () => (process.uptime() < silentAfterMinutes * 60 ? sql`false` : hasLate);
 
 /** Marks the displays that have become silent, which the feed of changes reports. @returns how many */
 export async function findSilent(db: Database, log: Log): Promise<number> {

@@ -28,7 +28,7 @@ export {
   revokeDevice,
 } from './devices.ts';
 export type { Display, DisplayEnded, DisplayFrame, DisplayHeartbeat, RoomSnapshot } from './display.ts';
-export { displayFigures, findSilent, forgetPairings, hasLate, hear, hearReader } from './hearing.ts';
+export { displayFigures, findSilent, forgetPairings, hear, hearReader, mayFindSilent } from './hearing.ts';
 export { figuresOf, readLocation, readSnapshot, watchLocation, watchRoom } from './live.ts';
 export { getLocationNamed, getRoomNamed, openOffice } from './office.ts';
 export { deviceTopic, watchDevices } from './oversight.ts';

@@ -1,11 +1,11 @@
 import { minute } from '../time/durations.ts';
 import type { Sweep } from '../worker/task.ts';
-import { displayFigures, findSilent, forgetPairings, hasLate } from './service.ts';
+import { displayFigures, findSilent, forgetPairings, mayFindSilent } from './service.ts';
 
 export const sweeps: readonly Sweep[] = [
   {
     name: 'find silent displays',
-    isDue: () => hasLate,
+    isDue: mayFindSilent,
     async run({ work, log }) {
       await findSilent(work, log);
     },

@@ -3,7 +3,7 @@ import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';
 import { openContext } from '../../src/context.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { findSilent, flushHeard, forgetPairings, hear } from '../../src/displays/hearing.ts';
+import { findSilent, flushHeard, forgetPairings, hear, mayFindSilent } from '../../src/displays/hearing.ts';
 import { openIdentity } from '../../src/identity/authenticate.ts';
 import { viewerOfDisplay } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
@@ -235,6 +235,18 @@ describe('a silent display', () => {
     expect(await read()).toMatchObject({ SilentSince: null });
     expect(await displayChanges(after)).toEqual([[device.id, 'Changed']]);
     await until(async () => /^roomgate_displays_silent 0$/m.test(await metrics()));
+  });
+
+  test('is none in the first ten minutes of a process: while the service was down none could call', async () => {
+    const isDue = async (uptime: number) => {
+      const clock = jest.spyOn(process, 'uptime').mockReturnValue(uptime);
+      const { rows } = await sql<{ due: boolean }>`select ${mayFindSilent()} as due`.execute(service.context.db);
+      clock.mockRestore();
+      return rows[0]?.due;
+    };
+    await set("due_at = now() - interval '1 hour', silent_since = null");
+    expect([await isDue(599), await isDue(601)]).toEqual([false, true]);
+    await set('due_at = now()');
   });
 
   test('is one that has never called since it was paired, too', async () => {
