@@ -40,10 +40,12 @@ const [batchDays, signDays, pinDays] = [7, 14, 30];
 const date = (at: string) => dayText(dayAt(ownZone, Date.parse(at)), 'medium');
 const isWithin = (at: string, days: number) => Date.parse(at) - present() < days * day;
 
-function* ofSign({ id, name, silentSince, expiresAt, revokedAt, health }: Sign): Generator<Matter> {
+function* ofSign({ id, name, heardAt, silentSince, expiresAt, revokedAt, health }: Sign): Generator<Matter> {
   if (revokedAt) return;
   const of = { screen: 'signs', members: { sign: id } };
-  if (silentSince) yield { key: `silent ${id}`, level: 'fault', text: t().silent(name, moment(silentSince)), ...of };
+  // It was heard last some time before it was found silent.
+  const since = silentSince && (heardAt ?? silentSince);
+  if (since) yield { key: `silent ${id}`, level: 'fault', text: t().silent(name, moment(since)), ...of };
   if (isWithin(expiresAt, signDays))
     yield { key: `ends ${id}`, level: 'warning', text: t().signsEnd(name, date(expiresAt)), ...of };
   const { battery = null, note = null } = health ?? {};

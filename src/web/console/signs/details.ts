@@ -12,7 +12,7 @@ import { Preview, type Snapshots } from './preview.ts';
 
 export function stateOf({ revokedAt, silentSince, heardAt }: SignFragment): string {
   if (revokedAt) return t().revokedAt(moment(revokedAt));
-  if (silentSince) return t().silentSince(moment(silentSince));
+  if (silentSince) return t().silentSince(moment(heardAt ?? silentSince));
   return heardAt ? t().well : t().never;
 }
 
