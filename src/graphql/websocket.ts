@@ -22,6 +22,7 @@ import { inTrace } from '../tracing.ts';
 import type { GraphqlCall } from './builder.ts';
 import { notNamed, presentCause, withoutHttp } from './errors.ts';
 import { type Result, resultOf } from './execution.ts';
+import { graphqlCodeOf } from './failures.ts';
 import type { Frames } from './frames.ts';
 import type { Authenticate, StreamClient } from './holders.ts';
 import { Outbox } from './outbox.ts';
@@ -156,6 +157,12 @@ export function createWebSockets(
     });
   }
 
+  /** Closes a socket whose credential was refused, if it does nothing else: it would be refused for as long as it is kept. */
+  function leave({ extra, subscriptions }: Link, refusedId: string): void {
+    if (Object.keys(subscriptions).some((id) => id !== refusedId)) return;
+    extra.socket.close(...closeCodeOf(new NotAuthenticated()));
+  }
+
   /** Prepares one operation. It checks the credential again, which may have been revoked since the socket was opened. */
   async function prepare(link: Link, id: string, payload: SubscribePayload, requestId: string) {
     const viewer = await authenticate(link);
@@ -244,7 +251,11 @@ export function createWebSockets(
           return [presentCause(cause, requestId, log)];
         }
       },
-      onError: (_link, _id, _payload, errors) => errors.map((error) => withoutHttp(error as GraphQLError)),
+      onError(link, id, _payload, errors) {
+        const codes = errors.map(({ extensions }) => extensions['code']);
+        if (codes.includes(graphqlCodeOf.NotAuthenticated)) setImmediate(leave, link, id);
+        return errors.map((error) => withoutHttp(error as GraphQLError));
+      },
       onNext: (_link, _id, _payload, _args, result) => result.errors && (plain(result) as FormattedExecutionResult),
     },
     sockets,

@@ -499,14 +499,16 @@ describe('a WebSocket', () => {
     await client.dispose();
   });
 
-  test('gets NOT_AUTHENTICATED from the next call when its credential has ended', async () => {
+  test('gets NOT_AUTHENTICATED from the next call when its credential has ended, and is closed with 4401', async () => {
     const tenant = await makeTenant(service.context.db, { code: 'ending' });
     service.admit('ending', tenant);
     const client = service.ws('ending');
+    const closed = new Promise((resolve) => client.on('closed', resolve));
     const ask = () => client.iterate({ query: '{ serverTime }' }).next();
     await ask();
     service.viewers.delete('ending');
     await expect(ask()).rejects.toMatchObject([{ extensions: { code: 'NOT_AUTHENTICATED' } }]);
+    expect(await closed).toMatchObject({ code: 4401 });
     await client.dispose();
   });
 
