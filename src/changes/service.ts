@@ -54,8 +54,7 @@ const changeList: List<FeedPlace, PlaceKey> = {
 /** Cursors of earlier releases, which have a position without an instant. */
 const formerList = { name: 'changes', key: longIdKey };
 
-const wrongCursor =
-  'Cursor: pass a cursor of the feed of changes unchanged, "now" for changes from now on, or none for all that are kept.';
+const wrongCursor = 'Cursor: pass a cursor of the feed of changes unchanged, or "now" for changes from now on.';
 
 /** @throws Malformed for a cursor that is not of this feed; Conflict for one of an earlier release */
 export function readChangePage(

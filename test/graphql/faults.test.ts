@@ -250,11 +250,19 @@ describe('what a service finds', () => {
   });
 });
 
-test.each<[string, Tree, string]>([
-  ['bookings', { filter: {}, after: 'x' }, '/after'],
-  ['timetable', { filter: { class: '7a', teacher: 'MUE' } }, '/filter/class'],
-  ['timetable', { after: 'x' }, '/after'],
-])('the subscription %s %j', async (name, args, place) => {
+/** A subscription without a cursor begins now, and the list of changes at the oldest: no remedy names that. */
+const wrongCursor = 'after: pass a cursor of the feed of changes unchanged, or "now" for changes from now on.';
+
+test.each<[string, Tree, string, string]>([
+  ['bookings', { filter: {}, after: 'x' }, '/after', wrongCursor],
+  [
+    'timetable',
+    { filter: { class: '7a', teacher: 'MUE' } },
+    '/filter/class',
+    'class, teacher, resourceId, personId: name one of them, or none for your own timetable.',
+  ],
+  ['timetable', { after: 'x' }, '/after', wrongCursor],
+])('the subscription %s %j', async (name, args, place, message) => {
   const field = schema.getSubscriptionType()!.getFields()[name]!;
   const given = field.args.filter((argument) => argument.name in args);
   const query = `subscription (${given.map((one) => `$${one.name}: ${one.type}`)}) {
@@ -269,7 +277,7 @@ test.each<[string, Tree, string]>([
   ).errors;
   const told = errors.map(({ message, extensions }) => ({ message, faults: extensions.errors ?? [] }));
   expect(wrongIn(told, field)).toEqual([]);
-  expect(told[0]?.faults[0]?.pointer).toBe(place);
+  expect(told[0]?.faults[0]).toMatchObject({ pointer: place, message });
 });
 
 test.each([

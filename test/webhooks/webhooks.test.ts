@@ -858,7 +858,7 @@ describe('what was sent', () => {
     expect(new Set(told().map(([, id]) => id))).toEqual(new Set([...ids.slice(1), last]));
     expect(await act(made, 'replay', { Cursor: 'x' })).toMatchObject({
       status: 400,
-      body: { detail: expect.stringMatching(/^Cursor: pass a cursor of the feed of changes unchanged, "now" /) },
+      body: { detail: expect.stringMatching(/^Cursor: pass a cursor of the feed of changes unchanged, /) },
     });
     await act(made, 'replay', { Cursor: 'now' });
     receiver.answer(answering(204));
