@@ -17,15 +17,29 @@ function withCode(cause: unknown): unknown {
   return codes[code] ? [{ message: reason, extensions: { code: codes[code] } }] : cause;
 }
 
+/** Between two pings of a socket, and to wait for the answer to one. */
+const pingMs = 10_000;
+
 /**
  * @param url of GraphQL, such as http://127.0.0.1:8080/demo/graphql
  * @param token gives a valid token; asked before each call
+ * @param every milliseconds between two pings
  */
-export function connect(url: string, token: () => Promise<string>) {
+export function connect(url: string, token: () => Promise<string>, every = pingMs) {
   const authorize = async () => ({ authorization: `Bearer ${await token()}` });
+  let deadline: ReturnType<typeof setTimeout> | undefined;
   const socket = createClient({
     url: url.replace(/^http/, 'ws'),
     connectionParams: authorize,
+    // A client that only listens is not told that a network has gone: it must ask.
+    keepAlive: every,
+    on: {
+      ping(isReceived) {
+        if (!isReceived) deadline = setTimeout(() => socket.terminate(), every);
+      },
+      pong: () => clearTimeout(deadline),
+      closed: () => clearTimeout(deadline),
+    },
     // Who subscribes goes on behind what it has received; a retry of the socket would begin anew.
     retryAttempts: 0,
   });

@@ -136,6 +136,33 @@ test('what others book is drawn, also what they booked while the connection was 
   end();
 });
 
+test('a connection that goes silent without an end is replaced, and what was booked meanwhile is drawn', async () => {
+  const { room } = await roomNamed('R5');
+  const shown = { resourceId: room.id, from: '2027-03-10T00:00:00Z', to: '2027-03-11T00:00:00Z' };
+  const line = await layCable(service.url);
+  // Only the socket goes through the cable: fetch would keep a silent connection, and Node.js give it to the next socket.
+  const { fetch } = globalThis;
+  const direct: typeof fetch = (to, ...rest) => fetch(String(to).replace(line.url, service.url), ...rest);
+  jest.spyOn(globalThis, 'fetch').mockImplementation(direct);
+  const beside = connect(`${line.url}/school/graphql`, tokenOf(service.url, (await makePin()).pin), 200);
+  const { pages, end } = drawn(shown, beside.client);
+  await until(() => pages.length > 0);
+  const stop = new AbortController();
+  const following = follow(beside.client, shown, stop.signal);
+  const isSeen = (subject: string) => pages.at(-1)?.includes(subject) === true;
+  await book(theirs, shown, room, { subject: 'Heard', start: '2027-03-10T08:00:00Z', end: '2027-03-10T09:00:00Z' });
+  await until(() => isSeen('Heard'));
+  line.strand();
+  await book(theirs, shown, room, { subject: 'Unheard', start: '2027-03-10T09:00:00Z', end: '2027-03-10T10:00:00Z' });
+  await until(() => isSeen('Unheard'));
+  stop.abort();
+  await following;
+  end();
+  await beside.close();
+  await line.close();
+  jest.restoreAllMocks();
+});
+
 /** Follows a room while `work` runs. */
 async function whileFollowing(shown: Shown, work: () => Promise<void>): Promise<void> {
   const stop = new AbortController();
