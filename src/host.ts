@@ -10,6 +10,7 @@ import {
   pepperFile,
   readSettings,
   type ServingBegun,
+  type Settled,
   settle,
 } from './beginning.ts';
 import { watchOutput } from './cli/output.ts';
@@ -19,7 +20,7 @@ import { openContext } from './context.ts';
 import { writeBackup } from './db/backup.ts';
 import { openDatabase } from './db/database.ts';
 import { diagnose } from './db/diagnosis.ts';
-import { insistOnDirect } from './db/direct.ts';
+import { findPrimary, insistOnDirect } from './db/direct.ts';
 import { announceServer, findServer } from './db/local-server.ts';
 import { rehearse } from './db/rehearsal.ts';
 import { restoreBackup } from './db/restore.ts';
@@ -46,11 +47,16 @@ async function migrateAll(config: Config, log: Log): Promise<string[]> {
   }
 }
 
-/**
- * The settings and the database of a command that needs sessions of its own. @throws ConfigError if there is a pooler in between
- */
-async function settleDirectly(written: Config, log: Log): Promise<Awaited<ReturnType<typeof settle>>> {
+/** The settings and the database of a command. Unlike a server, it does not try again where the first host takes no writes. */
+async function settleOnPrimary(written: Config, log: Log): Promise<Settled> {
   const settled = await settle(written, log);
+  await findPrimary(settled.config.DatabaseUrl);
+  return settled;
+}
+
+/** The same for one that needs sessions of its own. @throws ConfigError if there is a pooler in between */
+async function settleDirectly(written: Config, log: Log): Promise<Settled> {
+  const settled = await settleOnPrimary(written, log);
   if (!settled.local) await insistOnDirect(settled.config.DatabaseUrl);
   return settled;
 }
@@ -134,7 +140,7 @@ const host: Omit<Host, 'serve'> = {
   async open() {
     const written = readSettings();
     const log = openLog('warn');
-    const { config, local } = await settle(written, log);
+    const { config, local } = await settleOnPrimary(written, log);
     const context = await orStop(local, async () => {
       if (local) await migrateAll(config, log);
       return await openContext(config, log);
@@ -182,7 +188,7 @@ const host: Omit<Host, 'serve'> = {
   },
   async restore({ file, force, check }) {
     const log = openLog('warn');
-    const { config, local } = await settle(readSettings(), log);
+    const { config, local } = await settleOnPrimary(readSettings(), log);
     try {
       return await restoreBackup(config.DatabaseUrl, {
         file,

@@ -10,7 +10,7 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/database.ts';
-import { insistOnDirect } from '../db/direct.ts';
+import { findPrimary, insistOnDirect } from '../db/direct.ts';
 import { Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
@@ -106,6 +106,7 @@ async function between<T>(
   work: (ends: Pick<TenantMove, 'from' | 'to'>) => Promise<T>,
 ) {
   await insistOnDirect(fromDatabase);
+  await findPrimary(toDatabase);
   const [from, to] = [open(fromDatabase, log), open(toDatabase, log)];
   try {
     return await work({ from, to });

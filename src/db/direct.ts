@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type Config, ConfigError } from '../config.ts';
+import { hostsOf } from '../flow/database-urls.ts';
 import type { Log } from '../log.ts';
 import { mostConnections } from './connections.ts';
 import { connecting, type Database } from './database.ts';
@@ -24,6 +25,24 @@ export function openProbe(url: string): pg.Client {
   });
   client.on('error', () => {});
   return client;
+}
+
+/**
+ * Finds the host that takes writes, of several in a URL, for commands: their first connection must not fail because that is not
+ * the first host. Where none takes writes, the next connection says why.
+ */
+export async function findPrimary(url: string): Promise<void> {
+  for (let others = hostsOf(url).length - 1; others > 0; others--) {
+    const probe = openProbe(url);
+    try {
+      await probe.connect();
+      return;
+    } catch {
+      // The next one goes to the next host.
+    } finally {
+      probe.end().catch(() => {});
+    }
+  }
 }
 
 /** Whether `listener` hears what another connection notifies. @throws when one of them fails */

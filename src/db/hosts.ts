@@ -4,9 +4,9 @@
  * opened, or leads to a standby, fails as in any outage, and the next attempt goes to the next host.
  */
 import pg from 'pg';
-import { hostsOf } from '../flow/database-urls.ts';
+import { hostsOf, serversOf } from '../flow/database-urls.ts';
 
-/** By URL, the index of the host that is considered the primary. */
+/** By servers, the index of the one that is considered the primary. */
 const places = new Map<string, number>();
 
 /** Has the SQLSTATE of a server that does not take connections yet, so that callers treat it as an outage and try again. */
@@ -29,7 +29,7 @@ const startupParameters = { DateStyle: 'ISO, MDY', TimeZone: 'UTC', standard_con
 
 /** A client at the host that takes writes. */
 export class PrimaryClient extends pg.Client {
-  readonly #url: string;
+  readonly #servers: string;
   readonly #hosts: readonly string[];
   readonly #place: number;
   #inStandby = false;
@@ -37,9 +37,10 @@ export class PrimaryClient extends pg.Client {
   constructor(config: pg.ClientConfig = {}) {
     const { connectionString = '' } = config;
     const hosts = hostsOf(connectionString);
-    const place = (places.get(connectionString) ?? 0) % hosts.length;
+    const servers = serversOf(connectionString);
+    const place = places.get(servers) ?? 0;
     super(hosts.length === 1 ? config : { ...config, connectionString: hosts[place] ?? connectionString });
-    this.#url = connectionString;
+    this.#servers = servers;
     this.#hosts = hosts;
     this.#place = place;
     if (hosts.length > 1)
@@ -82,6 +83,6 @@ export class PrimaryClient extends pg.Client {
   /** Lets the next connection try the next host, unless another connection has already moved on. */
   #goOn(): void {
     const { length } = this.#hosts;
-    if ((places.get(this.#url) ?? 0) % length === this.#place) places.set(this.#url, (this.#place + 1) % length);
+    if ((places.get(this.#servers) ?? 0) === this.#place) places.set(this.#servers, (this.#place + 1) % length);
   }
 }

@@ -1,9 +1,13 @@
 /** URLs of databases, which the settings may name. Loads no driver: a supervisor reads settings, too. */
 
+const partsOf = (url: string) => /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(url) ?? [];
+
+/** The servers as the URL names them, which are the same for all of their databases and roles. */
+export const serversOf = (url: string): string => partsOf(url)[2] ?? '';
+
 /** The URL of each host; a URL of one host is itself. */
 export function hostsOf(url: string): string[] {
-  const [, before = '', hosts = '', after = ''] =
-    /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(url) ?? [];
+  const [, before = '', hosts = '', after = ''] = partsOf(url);
   return hosts.includes(',') ? hosts.split(',').map((host) => `${before}${host}${after}`) : [url];
 }
 

@@ -1,4 +1,5 @@
 /** Reads at a real hot standby, and at the primary where it cannot answer at once. */
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -9,6 +10,7 @@ import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { startDatabaseServer } from '../_util/database-server.ts';
 import { isLong, times } from '../_util/long.ts';
+import { pepper } from '../_util/pepper.ts';
 import { hasPgBouncer, startPooler } from '../_util/pooler.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
@@ -245,6 +247,37 @@ test('a standby that dies fails no request, and is used again when it is back', 
   },
   60_000,
 );
+
+describe('a command, where DatabaseUrl names the standby before the primary,', () => {
+  const main = path.join(import.meta.dirname, '../../src/main.js');
+  const standbyFirst = () =>
+    pair.primary.url.replace(/@[^/]*/, `@${new URL(pair.standby.url).host},${new URL(pair.primary.url).host}`);
+
+  function run(DatabaseUrl: string, ...words: string[]) {
+    const env = { PATH: process.env['PATH'], DatabaseUrl, Pepper: pepper, Port: '0' };
+    return spawnSync(process.execPath, [main, ...words], { env, encoding: 'utf8', maxBuffer: 1e9 });
+  }
+
+  test.each([
+    [['tenants', 'list']],
+    [['migrate']],
+    [['migrate', '--dry-run']],
+    [['backup', '-']],
+    [['tenant', 'freeze', '--mandator', 'school', '--seconds', '1']],
+    [['doctor']],
+  ])('%j uses the primary at once', (words) => {
+    const { status, stdout, stderr } = run(standbyFirst(), ...words);
+    expect({ status, said: stderr + (words[0] === 'doctor' ? stdout : '') }).toMatchObject({
+      status: 0,
+      said: expect.not.stringContaining('the host is a standby'),
+    });
+  });
+
+  test('a move uses the primary of the other installation, too', () => {
+    const { stderr } = run(pair.primary.url, 'tenant', 'move', '--mandator', 'school', '--to', standbyFirst());
+    expect(stderr).toBe('--to is the database that the tenant is already in; name that of the other installation.\n');
+  });
+});
 
 describe('ReadDatabaseUrl', () => {
   test('of another cluster ends a start', async () => {
