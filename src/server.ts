@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, listeningOn, wrongPepper } from './config.ts';
 import { type Context, openContext } from './context.ts';
 import { connections as places } from './db/connections.ts';
-import { openDatabase, withDatabase } from './db/database.ts';
+import { type Database, openDatabase, withDatabase } from './db/database.ts';
 import { insistOnDirect, warnOfConnections } from './db/direct.ts';
 import { pendingMigrations } from './db/migrate.ts';
 import { insistOnSameData } from './db/standbys.ts';
@@ -196,21 +196,17 @@ function leaveAfterRest(request: IncomingMessage, seconds: number): void {
 
 async function migrateWhenPossible(context: Context, signal: AbortSignal): Promise<void> {
   const { config, log } = context;
-  await withDatabase(config.DatabaseUrl, log, (db) =>
-    outlast(
-      signal,
-      async () => {
-        await insistOnDirect(config.DatabaseUrl);
-        await insistOnSameData(config);
-        await warnOfConnections(db, context);
-        const applied = await bringUp(db, config, log, signal);
-        if (applied.length > 0) log.info({ applied }, 'migrations applied');
-        if (!(await claimPepper({ db, config }))) throw new ConfigError(wrongPepper);
-      },
-      log,
-    ),
-  ).catch((error: unknown) => {
-    const cause = (error as Error).cause ?? error;
+  async function migrate(db: Database): Promise<void> {
+    await insistOnDirect(config.DatabaseUrl);
+    await insistOnSameData(config);
+    await warnOfConnections(db, context);
+    const applied = await bringUp(db, config, log, signal);
+    if (applied.length > 0) log.info({ applied }, 'migrations applied');
+    if (!(await claimPepper({ db, config }))) throw new ConfigError(wrongPepper);
+  }
+  function endIfRefused(error: Error): never {
+    const cause = error.cause ?? error;
     throw isRefusal(cause) ? new ConfigError(refusalOf(cause)) : error;
-  });
+  }
+  await withDatabase(config.DatabaseUrl, log, (db) => outlast(signal, () => migrate(db).catch(endIfRefused), log));
 }

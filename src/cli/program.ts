@@ -243,13 +243,13 @@ function describeError(error: unknown): { code: string; message: string; exitCod
       message: `The database answers, but does not accept writes (${message}): free space on its disk, or name the primary in DatabaseUrl if this is a standby.`,
       exitCode: exitCodes.failed,
     };
+  if (isRefusal(error)) return { code: 'Settings', message: refusalOf(error), exitCode: exitCodes.settings };
   if (isOutage(error))
     return {
       code: 'Unavailable',
       message: `The database does not answer (${message || code}); is it running, and is DatabaseUrl right?`,
       exitCode: exitCodes.failed,
     };
-  if (isRefusal(error)) return { code: 'Settings', message: refusalOf(error), exitCode: exitCodes.settings };
   if (isSchemaMissing(error))
     return {
       code: 'Unavailable',

@@ -40,12 +40,21 @@ const outageMessages = new RegExp(
   ].join('|')})`,
 );
 
-/** Whether the database is out of reach, full, read-only, restarting or contended. */
+/** pg has no code for it. */
+const withoutTls = 'The server does not support SSL connections';
+
+/** The server lets nobody in with these settings: user, password, name of the database, or TLS. */
+const isShut = (error: unknown): boolean =>
+  /^(28|3D|CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|SELF_SIGNED_|UNABLE_TO_)/.test(codeOf(error)) ||
+  (error as Error).message === withoutTls;
+
+/** Whether the database is out of reach, full, read-only, restarting or contended, or lets us in no longer. */
 export function isOutage(error: unknown): boolean {
   // Not instanceof: where the program runs in a realm of its own, Node's socket errors come from another.
   if (!isNativeError(error)) return false;
   const code = codeOf(error);
   return (
+    isShut(error) ||
     outageStates.test(code) ||
     outageCodes.has(code) ||
     // The socket file of a server that is not running.
@@ -70,13 +79,8 @@ export const isForbidden = (error: unknown): boolean => codeOf(error) === '42501
 export const ownership =
   'Make it the owner of the database and of all that is in it ("alter database … owner to …", "reassign owned by … to …")';
 
-/** pg has no code for it. */
-const withoutTls = 'The server does not support SSL connections';
-
-/** The server answers, but not with these settings: user, password, name of the database, rights of the role, or TLS. */
-export const isRefusal = (error: unknown): boolean =>
-  /^(28|3D|42501$|CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|SELF_SIGNED_|UNABLE_TO_)/.test(codeOf(error)) ||
-  (error as Error).message === withoutTls;
+/** The server answers, but not with these settings, or with the rights of the role. A start ends then; what runs waits. */
+export const isRefusal = (error: unknown): boolean => isShut(error) || isForbidden(error);
 
 /** What to do about `isRefusal`, with the name of the setting. */
 export const refusalOf = (error: unknown): string =>

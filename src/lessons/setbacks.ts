@@ -66,6 +66,11 @@ const troubles: readonly Trouble[] = [
   },
   inTheWay,
   {
+    states: /^(28|3D)/,
+    words: 'the database refused the user, the password or its name',
+    remedy: 'Correct DatabaseUrl, and restart the workers.',
+  },
+  {
     states: /^/,
     words: 'the database was out of reach or restarted',
     remedy: 'Check that PostgreSQL runs and can be reached; its log says why it restarted.',

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type Database, openDatabase } from '../../src/db/database.ts';
@@ -9,7 +10,8 @@ import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { until } from '../_util/process.ts';
-import { startService, testConfig } from '../_util/service.ts';
+import { type Service, startService, testConfig } from '../_util/service.ts';
+import { ask } from '../_util/streaming.ts';
 
 const minute = 60_000;
 const lines: { level: string; msg: string; remedy: string }[] = [];
@@ -110,4 +112,52 @@ test('a process whose worker cannot take jobs stays ready while PostgreSQL refus
     await server.stop();
     await service.stop();
   }
+});
+
+describe('what PostgreSQL refuses of DatabaseUrl while a process runs is answered 503 until it is mended:', () => {
+  const role = `changing_${randomUUID().slice(0, 8)}`;
+  let own: Awaited<ReturnType<typeof cloneDatabase>>;
+  let service: Service;
+  let token: string;
+  beforeAll(async () => {
+    own = await cloneDatabase();
+    await ask(own.url, `create role ${role} superuser login password 'former'`);
+    const url = Object.assign(new URL(own.url), { username: role, password: 'former' });
+    service = await startService({ Role: 'Web', DatabaseUrl: url.href });
+    token = await service.signIn();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await ask(own.url, `drop role ${role}`);
+    await own.drop();
+  });
+
+  const name = () => new URL(own.url).pathname.slice(1);
+  test.each([
+    ['the password', () => [`alter role ${role} password 'new'`], () => [`alter role ${role} password 'former'`]],
+    [
+      'the name of the database',
+      () => [`alter database ${name()} rename to ${name()}_away`],
+      () => [`alter database ${name()}_away rename to ${name()}`],
+    ],
+  ])('%s', async (_what, refuse, mend) => {
+    const read = () =>
+      fetch(`${service.url}/${service.tenant.code}/api/v1.0/bookings`, {
+        headers: { Authorization: `Bearer ${token}` },
+      });
+    const elsewhere = Object.assign(new URL(own.url), { pathname: '/postgres' }).href;
+    const end = `select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = '${role}'`;
+    // Sessions that open meanwhile would be in the way.
+    await until(() =>
+      ask(elsewhere, end, ...refuse(), end).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await until(async () => (await read()).headers.has('Retry-After'));
+    const { status, headers } = await read();
+    expect([status, headers.get('Retry-After')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    await ask(elsewhere, ...mend());
+    await until(async () => (await read()).status === 200);
+  });
 });

@@ -98,6 +98,7 @@ const outages = [
   ['25006', 'the database took no changes'],
   ['55P03', 'others held what it needed for too long'],
   ['40P01', 'other changes were in its way'],
+  ['28P01', 'the database refused the user, the password or its name'],
   ['57P01', 'the database was out of reach or restarted'],
   ['cut', 'the database was out of reach or restarted'],
 ] as const;
