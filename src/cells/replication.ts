@@ -9,7 +9,9 @@ import { atPrimary } from '../flow/database-urls.ts';
 import { pause } from '../flow/retry.ts';
 import type { TenantTable } from './tables.ts';
 
-const nameOf = (mandatorId: number) => `roomgate_move_${mandatorId}`;
+/** The Id of the tenant follows in the names of its publication, subscription and slot. */
+export const moveName = 'roomgate_move_';
+const nameOf = (mandatorId: number) => `${moveName}${mandatorId}`;
 const newRowsOf = (mandatorId: number) => `${nameOf(mandatorId)}_new_rows`;
 const lookEvery = 20;
 const mostSlotLooks = 250;

@@ -14,13 +14,14 @@ import { findPrimary, insistOnDirect } from '../db/direct.ts';
 import { Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readArchive, writeArchive } from './archive.ts';
+import { examineRests } from './diagnosis.ts';
 import { forgetEndedFreezes, liftGuards, unguarded } from './guards.ts';
 import { moveTenant, type TenantMove, undoMove } from './move.ts';
 import { dropCopy, removeAway } from './removal.ts';
 import { unpublish, unsubscribe } from './replication.ts';
 import { alone, findRest, freeze, getTenant, sendAway, takeBack, thaw } from './resting.ts';
 
-export { forgetEndedFreezes, readArchive, writeArchive };
+export { examineRests, forgetEndedFreezes, readArchive, writeArchive };
 
 const deleteSeconds = 30;
 

@@ -1,12 +1,13 @@
 /** The commands of the command line. */
 import { Command, CommanderError } from 'commander';
 import { addCommands as addCells } from '../cells/cli.ts';
+import { examineRests } from '../cells/service.ts';
 import { type Config, ConfigError, ownRoot, wrongPepper } from '../config.ts';
 import type { Context } from '../context.ts';
 import * as demo from '../demo/cli.ts';
 import { addCommands as addDisplays } from '../displays/cli.ts';
 import { DomainError } from '../errors.ts';
-import type { Finding } from '../finding.ts';
+import { type Finding, findingsOf } from '../finding.ts';
 import { isOutage, isRefusal, isSchemaMissing, isUnwritable, refusalOf } from '../flow/database-errors.ts';
 import { takesPins } from '../http/schemes.ts';
 import { addCommands as addIdentity } from '../identity/cli.ts';
@@ -214,6 +215,7 @@ export function createProgram(host: Host): Command {
     return [
       ...findings,
       ...(await examineBatches(context.db)),
+      ...(await findingsOf('Moves', () => examineRests(context.db))),
       ...(await identity.examinePepper(context)),
       ...(await examineMail(context)),
       ...(await examineWebhooks(context)),

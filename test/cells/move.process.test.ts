@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { alone, endForGood, freeze, refuse, sendAway } from '../../src/cells/resting.ts';
-import { deleteTenant, freezeTenant, thawTenant } from '../../src/cells/service.ts';
+import { deleteTenant, examineRests, freezeTenant, thawTenant } from '../../src/cells/service.ts';
 import { identify } from '../../src/cells/tables.ts';
 import { type Database, openDatabase, type Transaction } from '../../src/db/database.ts';
 import { isResting } from '../../src/db/resting.ts';
@@ -175,6 +175,36 @@ describe('tenant move', () => {
     expect(await writer.stop()).toEqual({ statuses: [201], refused: [] });
     await pair.move('undone');
     await expect(pair.undo('undone')).rejects.toThrow('There is no tenant undone here');
+  });
+
+  test('that no command continues is reported by the doctor on both sides, and so is a freeze', async () => {
+    const [here, there] = pair.cells;
+    const report = async ({ db }: { db: Database }) =>
+      (await examineRests(db)).map(({ level, text, remedy = '' }) => `${level} ${text} -> ${remedy}`);
+    const none = ['ok no tenant is being moved, frozen or removed -> '];
+    expect([await report(here), await report(there)]).toEqual([none, none]);
+    await pair.makeTenantIn(0, 'halfway');
+    const cut = (place: string) => ({
+      say(line: string) {
+        if (line.startsWith(place)) throw new Error('cut off');
+      },
+    });
+    await expect(pair.move('halfway', cut('Stopping'))).rejects.toThrow('cut off');
+    expect(await report(here)).toEqual([
+      expect.stringMatching(/^warning halfway is served here, .* keeps \d+ MB of WAL .* -> Run the same .* --undo/),
+    ]);
+    expect(await report(there)).toEqual([expect.stringMatching(/^warning a copy of halfway arrives .* -> .* --undo/)]);
+    await expect(pair.move('halfway', cut('Removing'))).rejects.toThrow('cut off');
+    expect(await report(here)).toEqual([
+      expect.stringMatching(/^fault halfway has left, .* nowhere -> Run the same .* --undo/),
+    ]);
+    const meanwhile: string[] = [];
+    await pair.move('halfway', { route: async () => void meanwhile.push(...(await report(here))) });
+    expect(meanwhile).toEqual(['ok halfway is being moved, frozen or removed by a command -> ']);
+    expect([await report(here), await report(there)]).toEqual([none, none]);
+    await freezeTenant(there.db, 'halfway', 60);
+    expect(await report(there)).toEqual([expect.stringMatching(/^warning halfway is frozen for .* -> .* thaw /)]);
+    await thawTenant(there.db, 'halfway');
   });
 
   test('is refused where a code, an id or a PIN is taken there, and leaves the tenant as it was', async () => {

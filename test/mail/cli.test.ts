@@ -279,7 +279,16 @@ test('doctor reports mail servers after the database', async () => {
   const { out } = await run('doctor', '--json');
   const checks = (JSON.parse(out) as { Check: string }[]).map(({ Check }) => Check);
   expect(checks.slice(checks.indexOf('Database')).filter((check) => check !== 'Calendar')).toEqual([
-    ...['Database', 'Temporary files', 'Batches', 'Secrets', 'Mail callback', 'Mail callback', 'Mail callback'],
+    ...[
+      'Database',
+      'Temporary files',
+      'Batches',
+      'Moves',
+      'Secrets',
+      'Mail callback',
+      'Mail callback',
+      'Mail callback',
+    ],
     ...['Mail', 'Mail', 'Mail', 'Webhooks', 'Server'],
   ]);
 });
