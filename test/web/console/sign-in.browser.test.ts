@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { freePort } from '../../_util/free-port.ts';
+import { until } from '../../_util/process.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { resourceClient, startProvider } from '../../identity/_util/oidc-provider.ts';
 import { launchBrowser } from '../_util/browser.ts';
@@ -92,9 +93,12 @@ describeInBrowser('The sign-in of the console', () => {
         ['User', 0],
       ] as const) {
         await db.updateTable('person').set({ role }).where('id', '=', id).execute();
-        await page.evaluate('{ const { now } = Date; Date.now = () => now.call(Date) + 31_000; }');
-        await page.keyboard.press('Shift');
-        await page.getByRole('link', { name: 'Master data' }).waitFor({ state: count ? 'visible' : 'detached' });
+        // The server may hear of the change only after the first key.
+        await until(`${role} in the console`, async () => {
+          await page.evaluate('{ const { now } = Date; Date.now = () => now.call(Date) + 31_000; }');
+          await Promise.all([page.waitForResponse(/\/session$/), page.keyboard.press('Shift')]);
+          return (await page.getByRole('link', { name: 'Master data' }).count()) === count;
+        });
       }
       expect(complaints).toEqual([]);
       await close();
