@@ -4,6 +4,7 @@
  * opened, or leads to a standby, fails as in any outage, and the next attempt goes to the next host.
  */
 import pg from 'pg';
+import { codeOf } from '../flow/database-errors.ts';
 import { hostsOf, serversOf } from '../flow/database-urls.ts';
 
 /** By servers, the index of the one that is considered the primary. */
@@ -20,6 +21,9 @@ const noPassword = () =>
   Object.assign(new Error('the server asks for a password, and neither the URL nor PGPASSWORD has one'), {
     code: '28P01',
   });
+
+/** What SQLSTATEs mean when a connection is refused, rather than a statement: no right to connect, and a database that is closed. */
+const ofConnections: Readonly<Record<string, string>> = { '42501': '28000', '55000': '57P03' };
 
 /**
  * How values are written and read, whatever the role or the database has been given. PgBouncer passes on these parameters, unlike
@@ -77,7 +81,9 @@ export class PrimaryClient extends pg.Client {
     }
     // The driver leaves it open where it refuses to go on itself: the process would wait until PostgreSQL ends it.
     this.connection.stream.destroy();
-    return wantsPassword(error) ? noPassword() : error;
+    if (wantsPassword(error)) return noPassword();
+    const code = ofConnections[codeOf(error)];
+    return code === undefined ? error : Object.assign(error, { code });
   }
 
   /** Lets the next connection try the next host, unless another connection has already moved on. */

@@ -136,6 +136,16 @@ describe('what PostgreSQL refuses of DatabaseUrl while a process runs is answere
   test.each([
     ['the password', () => [`alter role ${role} password 'new'`], () => [`alter role ${role} password 'former'`]],
     [
+      'the right to connect',
+      () => [`revoke connect on database ${name()} from public`, `alter role ${role} nosuperuser`],
+      () => [`alter role ${role} superuser`],
+    ],
+    [
+      'any connection to the database',
+      () => [`alter database ${name()} allow_connections false`],
+      () => [`alter database ${name()} allow_connections true`],
+    ],
+    [
       'the name of the database',
       () => [`alter database ${name()} rename to ${name()}_away`],
       () => [`alter database ${name()}_away rename to ${name()}`],
