@@ -115,10 +115,10 @@ export async function readSession({ db, config }: Context, hash: Buffer): Promis
 export function openUses(context: Context): (viewer: Viewer) => Promise<void> {
   const { db, config } = context;
   const everyMs = Math.min(1, config.Sessions.IdleMinutes / 4) * minute;
-  const noted = new LRUCache<number, number>(atMost(10_000));
+  const noted = new LRUCache<number, true>({ ...atMost(10_000), ttl: everyMs });
   return async ({ mandatorId, sessionId }) => {
-    if (sessionId === undefined || Date.now() < (noted.get(sessionId) ?? 0) + everyMs) return;
-    noted.set(sessionId, Date.now());
+    if (sessionId === undefined || noted.has(sessionId)) return;
+    noted.set(sessionId, true);
     await recordUse(
       context,
       db
