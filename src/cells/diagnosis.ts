@@ -18,6 +18,8 @@ type Rest = {
 };
 
 const again = 'Run the same "roomgate tenant move" again';
+const abandon = (code: string) =>
+  `${again}, or abandon it with --undo; if the other installation is lost for good: "roomgate tenant thaw --mandator ${code} --lost".`;
 
 function judge({ code, state, seconds, megabytes }: Rest): Judgment {
   switch (state) {
@@ -25,7 +27,7 @@ function judge({ code, state, seconds, megabytes }: Rest): Judgment {
       return {
         level: 'fault',
         text: `${code} has left, and no command continues its move: it may be served nowhere`,
-        remedy: `${again}, or abandon it with --undo.`,
+        remedy: abandon(code),
       };
     case 'Leftover':
       return {
@@ -37,7 +39,7 @@ function judge({ code, state, seconds, megabytes }: Rest): Judgment {
       return {
         level: 'warning',
         text: `${code} is served here, and no command continues its move; PostgreSQL keeps ${megabytes} MB of WAL for its copy, and more if that does not read`,
-        remedy: `${again}, or abandon it with --undo.`,
+        remedy: abandon(code),
       };
     case 'Coming':
       return {

@@ -40,7 +40,11 @@ export async function thawTenant(db: Database, code: string, { isLost = false } 
   const tenant = await getTenant(db, code);
   await alone(db, tenant, async () => {
     const rest = await findRest(db, code);
-    if (isLost && !rest) await unsubscribe(db, tenant.id);
+    // Wherever it was moving: nobody reads what PostgreSQL keeps for the copy.
+    if (isLost && !rest) {
+      await unsubscribe(db, tenant.id);
+      await unpublish(db, tenant.id);
+    }
     if (!(isLost && rest?.state === 'Away' && rest.destination !== null)) return await thaw(db, code);
     await unpublish(db, tenant.id);
     await takeBack(db, tenant);

@@ -191,7 +191,9 @@ describe('tenant move', () => {
     });
     await expect(pair.move('halfway', cut('Stopping'))).rejects.toThrow('cut off');
     expect(await report(here)).toEqual([
-      expect.stringMatching(/^warning halfway is served here, .* keeps \d+ MB of WAL .* -> Run the same .* --undo/),
+      expect.stringMatching(
+        /^warning halfway is served here, .* keeps \d+ MB of WAL .* -> Run the same .* --undo.* --lost/,
+      ),
     ]);
     expect(await report(there)).toEqual([expect.stringMatching(/^warning a copy of halfway arrives .* -> .* --undo/)]);
     await expect(pair.move('halfway', cut('Removing'))).rejects.toThrow('cut off');
@@ -369,6 +371,21 @@ describe('a tenant is never removed where it has not left', () => {
     await sql.raw(`alter subscription roomgate_move_${mandatorId} disable`).execute(lost.db);
     await sql.raw(`alter subscription roomgate_move_${mandatorId} set (slot_name = none)`).execute(lost.db);
     await sql.raw(`drop subscription roomgate_move_${mandatorId}`).execute(lost.db);
+  });
+
+  test('and nothing is kept for its copy once the installation is lost that it was to leave for', async () => {
+    const { mandatorId } = await enter(0, 'unread');
+    const cutOff = new Error('cut off');
+    const say = (line: string) => {
+      if (line.startsWith('Stopping')) throw cutOff;
+    };
+    await expect(pair.move('unread', { say })).rejects.toBe(cutOff);
+    const [here, lost] = pair.cells;
+    expect(await pair.remainsOf(0, mandatorId)).toMatchObject({ slots: 1 });
+    await thawTenant(here.db, 'unread', { isLost: true });
+    expect(await pair.remainsOf(0, mandatorId)).toEqual(served);
+    await deleteTenant(lost.db, 'unread');
+    expect(await pair.remainsOf(1, mandatorId)).toEqual(nothing);
   });
 
   test('nor comes back once it was removed where it went, or while it is removed where it was', async () => {
