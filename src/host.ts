@@ -50,7 +50,9 @@ async function migrateAll(config: Config, log: Log): Promise<string[]> {
 /** The settings and the database of a command. Unlike a server, it does not try again where the first host takes no writes. */
 async function settleOnPrimary(written: Config, log: Log): Promise<Settled> {
   const settled = await settle(written, log);
-  await findPrimary(settled.config.DatabaseUrl);
+  const { DatabaseUrl, PooledDatabaseUrl } = settled.config;
+  await findPrimary(DatabaseUrl);
+  if (PooledDatabaseUrl !== undefined) await findPrimary(PooledDatabaseUrl);
   return settled;
 }
 

@@ -253,8 +253,9 @@ describe('a command, where DatabaseUrl names the standby before the primary,', (
   const standbyFirst = () =>
     pair.primary.url.replace(/@[^/]*/, `@${new URL(pair.standby.url).host},${new URL(pair.primary.url).host}`);
 
-  function run(DatabaseUrl: string, ...words: string[]) {
-    const env = { PATH: process.env['PATH'], DatabaseUrl, Pepper: pepper, Port: '0' };
+  function run(settings: string | NodeJS.ProcessEnv, ...words: string[]) {
+    const own = typeof settings === 'string' ? { DatabaseUrl: settings } : settings;
+    const env = { PATH: process.env['PATH'], Pepper: pepper, Port: '0', ...own };
     return spawnSync(process.execPath, [main, ...words], { env, encoding: 'utf8', maxBuffer: 1e9 });
   }
 
@@ -271,6 +272,12 @@ describe('a command, where DatabaseUrl names the standby before the primary,', (
       status: 0,
       said: expect.not.stringContaining('the host is a standby'),
     });
+  });
+
+  test('a pooler that answers is used where PooledDatabaseUrl names another one before it', () => {
+    const PooledDatabaseUrl = pair.primary.url.replace(/@[^/]*/, `@127.0.0.1:1,${new URL(pair.primary.url).host}`);
+    const { status, stderr } = run({ DatabaseUrl: pair.primary.url, PooledDatabaseUrl }, 'tenants', 'list');
+    expect([status, stderr]).toEqual([0, '']);
   });
 
   test('a move uses the primary of the other installation, too', () => {
