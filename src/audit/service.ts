@@ -1,5 +1,5 @@
 /**
- * The audit of what Admins do over the API, and the operator with tenant files. An **act** is an entry: who did what to which
+ * The audit of what Admins do over the API, and the operator at the command line. An **act** is an entry: who did what to which
  * **subject**, and which members changed. `recordAct` in acts.ts writes it, in the transaction of the change.
  *
  * Invariants: an act holds no secrets, and no name, address, zone or label of a person: these are read from the person's record.
