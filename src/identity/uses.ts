@@ -1,4 +1,4 @@
-/** When credentials were used last. Each use is recorded at most about once a minute. */
+/** When credentials were used last. A use is recorded about once a minute at most; of a session that ends soon, more often. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Context } from '../context.ts';
 
