@@ -77,15 +77,15 @@ const toRow = ({ action, subject, record }: AuditedAct) => ({
   changes: JSON.stringify(record ? changesOf(subject, record.before, record.after) : []),
 });
 
-/** Records an act of an Admin in the audit, in the same transaction. Never hand it a secret. */
+/** Records an act of an Admin, or of the operator, in the audit, in the same transaction. Never hand it a secret. */
 export async function recordAct(
   trx: Transaction,
-  { viewer, requestId }: Act,
+  { viewer: { mandatorId, personId }, requestId, isOfOperator }: Act,
   action: string,
   subject: Subject,
   record?: AuditedAct['record'],
 ): Promise<void> {
-  const done = { mandator_id: viewer.mandatorId, person_id: viewer.personId, request_id: requestId };
+  const done = { mandator_id: mandatorId, person_id: isOfOperator ? null : personId, request_id: requestId };
   await trx
     .insertInto('audit')
     .values({ ...done, ...toRow({ action, subject, record }) })

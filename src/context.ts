@@ -48,7 +48,12 @@ export type Viewer = {
 };
 
 /** The caller and the request of a change. */
-export type Act = { viewer: Viewer; requestId: string };
+export type Act = {
+  viewer: Viewer;
+  requestId: string;
+  /** The operator at the command line acts with the rights of the viewer, whom the audit does not name then. */
+  isOfOperator?: true;
+};
 
 /** The versions that a change applies to; undefined for any. */
 export type Versions = readonly number[] | undefined;

@@ -19,7 +19,7 @@ import { checkPeriod } from '../time/period.ts';
 export type RecordedAct = {
   id: number;
   at: Date;
-  /** Null for an act of the operator with a tenant file. */
+  /** Null for an act of the operator, and of roomgate itself. */
   person: { personId: number; displayName: string } | null;
   action: string;
   /** Null for an act of an earlier release, which did not record it. */

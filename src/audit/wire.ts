@@ -27,7 +27,7 @@ export const act = z
     At: instant('When it happened.'),
     Person: personReference
       .nullable()
-      .meta({ description: 'Who did it; null: the operator of this server, with a tenant file.' }),
+      .meta({ description: 'Who did it; null: the operator of this server, at the command line, or roomgate itself.' }),
     Action: text(100, 'The kind of act, a verb and a noun: `change resource`.'),
     Subject: auditSubject
       .nullable()

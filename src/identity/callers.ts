@@ -88,9 +88,9 @@ export async function getFirstAdmin(db: Database, mandator: string): Promise<Vie
   return { ...row, pinId: null, display: null, credential: 'command line', expiresAt: farFuture };
 }
 
-/** An act of the operator at the command line, as the first Admin. @throws as `getFirstAdmin` */
+/** An act of the operator at the command line, with the rights of the first Admin. @throws as `getFirstAdmin` */
 export async function actOfOperator(db: Database, mandator: string): Promise<Act> {
-  return { viewer: await getFirstAdmin(db, mandator), requestId: commandLine };
+  return { viewer: await getFirstAdmin(db, mandator), requestId: commandLine, isOfOperator: true };
 }
 
 /** The active person in whose name a booking follows its item on the mail server; undefined if there is none. */

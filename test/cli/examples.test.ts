@@ -148,6 +148,14 @@ test('a webhook is changed, disabled, enabled and deleted, and the list says so'
   expect(await run(`roomgate webhooks delete ${id}`)).toMatchObject({ code: 0, said: `Sign (${id}) is deleted.\n` });
   expect(await list()).not.toContain('Sign');
   expect(await run(`roomgate webhooks enable ${id}`)).toMatchObject({ code: 1 });
+  const acts = await service.context.db
+    .selectFrom('audit')
+    .where('subject', '=', 'Webhook')
+    .where('subject_id', '=', Number(id))
+    .select('person_id')
+    .execute();
+  // Those of the operator.
+  expect(acts).toEqual(Array.from({ length: 6 }, () => ({ person_id: null })));
 });
 
 test('each example of the help', async () => {
