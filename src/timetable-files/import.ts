@@ -95,6 +95,7 @@ async function readFiles(
     const isShared = (room: string) => shared.has(comparedName(room));
     const rules: Rules = {
       term,
+      source,
       report,
       roomOf: rooms.roomOf,
       isShared,

@@ -25,6 +25,8 @@ export type PlannedLesson = {
 
 export type Rules = {
   term: TermDays;
+  /** Which of the timetables of the tenant this is. */
+  source: string;
   report: FaultReport;
   /** The tenant's room for a name in a file; null: its lessons are left out. */
   roomOf: (name: string) => string | null;
@@ -47,5 +49,6 @@ export function keyOf(text: string): string {
 
 export const placeKey = (day: number, period: number) => `${compactDate(day)}-${period}`;
 
-/** What lessons have in common that may use a room at one time. */
-export const couplingIn = (room: string, place: string) => keyOf(`raum-${room}-${place}`);
+/** What lessons have in common that may use a room at one time. @param source if only those of this timetable may */
+export const couplingIn = (room: string, place: string, source?: string) =>
+  keyOf(`raum-${room}-${place}${source === undefined ? '' : `-${source}`}`);

@@ -35,10 +35,10 @@ type Extra = { lesson: PlannedLesson; changes: ChangeEntry[] };
 
 /**
  * Adds lessons that the timetable does not have: one for each room. Several changes in one room at one time, such as one for each
- * teacher, are one lesson, or share their booking if they are of several jobs.
+ * teacher, are one lesson, or share their booking if they are of several jobs of this timetable.
  */
 function addExtra(extra: Map<string, Extra>, change: ChangeEntry, taken: Set<string>, rules: Rules): void {
-  const { term, report } = rules;
+  const { term, source, report } = rules;
   const { file, line, id, day, period, subject, text } = change;
   const times = term.timesOf(isoWeekdayOf(day), period);
   const rooms = newRoomsOf(change, rules) ?? [];
@@ -81,7 +81,7 @@ function addExtra(extra: Map<string, Extra>, change: ChangeEntry, taken: Set<str
       subject,
       classes: [],
       teachers: [],
-      coupling: couplingIn(room, key),
+      coupling: couplingIn(room, key, source),
       ...(text && { remark: text }),
     };
     extra.set(place, { lesson, changes: [change] });

@@ -460,6 +460,7 @@ describe('faults', () => {
       Array.from({ length: 100 }, (_, line) => ({ ...slot, line })),
       {
         term: openTerm({ Term: days, Periods, Since: null }, 'UTC'),
+        source: 'untis',
         report: openReport([]),
         roomOf: (name) => name,
         isShared: () => false,

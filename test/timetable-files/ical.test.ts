@@ -228,6 +228,7 @@ describe('a series', () => {
       Array.from({ length: 200 }, (_, at) => daily(at)),
       {
         term,
+        source: 'ics',
         report: openReport([]),
         roomOf: (name) => name,
         isShared: () => false,

@@ -114,6 +114,18 @@ test('extra lessons of no number in one room at one time share their booking', a
   ]);
 });
 
+test('an extra lesson shares no booking with one of another timetable', async () => {
+  const school = await enterSchool(service);
+  const exam = row(1, { date: '20270317', lesson: 0, period: 3, room: 'Physiksaal', teacher: 'A', classes: '5a' });
+  const files = { 'GPU001.TXT': timetable, 'GPU014.TXT': exam };
+  await school.imports(files, { ...options, source: 'lower' });
+  const other = { 'GPU001.TXT': '9,"9a","Z","M","Küche",1,1,,', 'GPU014.TXT': exam };
+  const { BatchId } = await school.accept(other, { ...options, source: 'upper' });
+  expect((await school.client.end(BatchId)).Errors).toMatchObject([
+    { Code: 'ResourceConflict', Message: expect.stringContaining('Physiksaal is occupied') },
+  ]);
+});
+
 test('a lesson that moves to a room that is left out is left out itself, and its room is free', async () => {
   const { all, notices } = await substitute(1, { date: '20270315', lesson: 1, absent: 'A', teacher: 'A', room: 'Hof' });
   expect([all, notices]).toEqual([['20270322-1 R101'], ['WithoutRoom']]);
