@@ -8,13 +8,17 @@ import { bits } from './untis.ts';
 
 const goesAway = bits.cancelled | bits.moved | bits.released | bits.noLessons;
 
-/** Finds the lessons that a change applies to: of several, those of the absent teacher in the old rooms, or the one in an old room. */
+/**
+ * Finds the lessons that a change applies to: of several, those of the absent teacher in the old rooms, or the one in an old room;
+ * none if the old rooms are left out.
+ */
 function findLessons(
   there: readonly PlannedLesson[],
   change: ChangeEntry,
   { roomOf }: Rules,
 ): readonly PlannedLesson[] {
   if (there.length <= 1) return there;
+  if (change.oldRooms.length > 0 && change.oldRooms.every((room) => roomOf(room) === null)) return [];
   const oldRooms = new Set(change.oldRooms.map(roomOf));
   const inOldRooms = (lessons: readonly PlannedLesson[]) => lessons.filter(({ room }) => oldRooms.has(room));
   const ofAbsent = there.filter(({ teachers }) => teachers.includes(change.absentTeacher));
@@ -26,6 +30,17 @@ function findLessons(
 /** The rooms to which a change moves its lesson: none if all of them are left out; undefined if it stays where it is. */
 function newRoomsOf({ rooms }: ChangeEntry, { roomOf }: Rules): string[] | undefined {
   return rooms.length === 0 ? undefined : sorted(rooms.flatMap((room) => roomOf(room) ?? []));
+}
+
+/** The rooms to which a change moves its lessons, and that in which one of them is then, if there is any. */
+type Move = { rooms: readonly string[]; home: string | undefined; change: ChangeEntry };
+
+/** The room of each of the lessons that move to these rooms: it stays where it may; the others share out what is left. */
+function shareOut(lessons: readonly PlannedLesson[], rooms: readonly string[]): Map<PlannedLesson, string | undefined> {
+  const former = new Set(lessons.map(({ room }) => room));
+  const left = rooms.filter((room) => !former.has(room));
+  const homeOf = ({ room }: PlannedLesson) => (rooms.includes(room) ? room : (left.shift() ?? rooms[0]));
+  return new Map(lessons.map((lesson) => [lesson, homeOf(lesson)]));
 }
 
 const placeOf = ({ slot, room }: Pick<PlannedLesson, 'slot' | 'room'>) => `${slot?.day} ${slot?.period} ${room}`;
@@ -108,8 +123,7 @@ export async function applyChanges(
   const places = Map.groupBy(lessons, ({ slot }) => `${slot?.day} ${slot?.period}`);
   /** The substitutes by original teacher: a change names the teacher of the timetable, even if an earlier change replaced them. */
   const instead = new Map<PlannedLesson, Map<string, string>>();
-  /** The rooms of lessons that move, and the change that moves them. */
-  const moved = new Map<PlannedLesson, { rooms: readonly string[]; change: ChangeEntry }>();
+  const moved = new Map<PlannedLesson, Move>();
   const planned = new Map(lessons.map((lesson) => [lesson, { ...lesson, teachers: [...lesson.teachers] }]));
   const order = changes.toSorted((one, other) =>
     one.enteredAt === other.enteredAt ? one.id - other.id : one.enteredAt < other.enteredAt ? -1 : 1,
@@ -124,7 +138,9 @@ export async function applyChanges(
     }
     const found = findLessons(places.get(`${day} ${change.period}`) ?? [], change, rules);
     if (found.length === 0) addExtra(extra, change, ids, rules);
-    for (const lesson of found) applyTo(lesson, change);
+    const rooms = newRoomsOf(change, rules);
+    const homes = shareOut(found, rooms ?? []);
+    for (const lesson of found) applyTo(lesson, change, rooms && { rooms, home: homes.get(lesson), change });
   }
   const changed = lessons.flatMap((lesson): { lesson: PlannedLesson; rooms: readonly string[] }[] => {
     const now = planned.get(lesson) as PlannedLesson;
@@ -134,13 +150,13 @@ export async function applyChanges(
     const kept = lesson.teachers.map((teacher) => teachers.get(teacher) ?? teacher).filter(Boolean);
     const added = [...teachers].filter(([absent]) => !lesson.teachers.includes(absent)).map(([, teacher]) => teacher);
     const move = moved.get(lesson);
-    if (move?.rooms.length === 0) {
+    if (move && move.home === undefined) {
       const { file, line, id } = move.change;
       report.notice({ file, line }, 'WithoutRoom', `The lesson of substitution ${id} moves to no room and is left out`);
       return [];
     }
     const rooms = move?.rooms ?? [lesson.room];
-    const room = rooms.includes(lesson.room) ? lesson.room : (rooms[0] as string);
+    const room = move?.home ?? lesson.room;
     const { file, line } = move?.change ?? lesson;
     return [{ lesson: { ...now, file, line, room, teachers: sorted([...kept, ...added].filter(Boolean)) }, rooms }];
   });
@@ -148,7 +164,7 @@ export async function applyChanges(
   for (const each of extra.values()) added.push(await withNames(each, rules));
   return [...changed.map(({ lesson }) => lesson), ...inFurtherRooms(changed), ...added];
 
-  function applyTo(lesson: PlannedLesson, change: ChangeEntry): void {
+  function applyTo(lesson: PlannedLesson, change: ChangeEntry, move: Move | undefined): void {
     const now = planned.get(lesson) as PlannedLesson;
     const teachers = instead.get(lesson) ?? new Map<string, string>();
     instead.set(lesson, teachers);
@@ -167,8 +183,7 @@ export async function applyChanges(
     if (change.subject !== '') now.subject = change.subject;
     if (change.classes.length > 0 && change.classes.some((name) => !lesson.classes.includes(name)))
       now.classes = [...change.classes];
-    const rooms = newRoomsOf(change, rules);
-    if (rooms) moved.set(lesson, { rooms, change });
+    if (move) moved.set(lesson, move);
   }
 }
 

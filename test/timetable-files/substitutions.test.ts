@@ -1,5 +1,5 @@
 /** What GPU014 makes of the lessons of GPU001. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Service, startService } from '../_util/service.ts';
 import { enterSchool, small } from './_util/school.ts';
 
@@ -87,6 +87,47 @@ test('of a lesson in several rooms with one teacher a substitution changes the p
     ['R101', 'Entfaellt', ['A']],
     ['R102', 'Entfaellt', ['A']],
   ]);
+});
+
+describe('of a lesson in several rooms with one teacher', () => {
+  const lines = ['R101', 'R102', 'Hof'].map((room) => `3,"5a","A","M","${room}",4,1,,`).join('\n');
+  const move = { date: '20270318', lesson: 3, absent: 'A', teacher: 'A' };
+  async function changedBy(change: Partial<Told>) {
+    const school = await enterSchool(service);
+    const files = { 'GPU001.TXT': lines, 'GPU014.TXT': row(1, { ...move, ...change }) };
+    const { accepted } = await school.imports(files, options);
+    const lessons = ((await school.jobs())[0]?.LektionList ?? []) as Record<string, unknown>[];
+    const bookings = await service.context.db
+      .selectFrom('booking')
+      .where('mandator_id', '=', school.tenant.mandatorId)
+      .where('status', '=', 'Confirmed')
+      .select('id')
+      .execute();
+    return {
+      lessons: lessons.flatMap(({ LektionId, RessourceName, Status }) =>
+        String(LektionId).startsWith('20270318') ? `${LektionId} ${RessourceName} ${Status}` : [],
+      ),
+      bookings: bookings.length - lessons.length,
+      notices: accepted.Notices.map(({ Code }) => Code),
+    };
+  }
+
+  test.each([
+    ['R101~Werkraum, UG', ['R101 R101', 'R102 Werkraum, UG'], 0],
+    ['Küche~Physiksaal', ['R101 Küche', 'R102 Physiksaal'], 0],
+    ['Küche~Physiksaal~R101', ['R101 R101', 'R101-Physiksaal Physiksaal', 'R102 Küche'], 0],
+    ['Physiksaal', ['R101 Physiksaal', 'R102 Physiksaal'], -1],
+  ])('a move to %s gives each part a room of its own, as far as there are so many', async (room, parts, bookings) => {
+    const { lessons, ...rest } = await changedBy({ old: 'R101~R102', room });
+    expect(lessons).toEqual(parts.map((part) => `20270318-1-A-${part} Vertretung`));
+    expect(rest).toEqual({ bookings, notices: [] });
+  });
+
+  test('a change of the part in a room that is left out changes no other part', async () => {
+    const { lessons, notices } = await changedBy({ old: 'Hof', bits: 1 });
+    expect(lessons).toEqual(['20270318-1-A-R101 R101 Geplant', '20270318-1-A-R102 R102 Geplant']);
+    expect(notices).toEqual(['NoSuchLesson']);
+  });
 });
 
 test('a conflict of a lesson that a substitution moves is told with the line of the substitution', async () => {
