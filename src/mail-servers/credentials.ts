@@ -86,7 +86,7 @@ async function fetchGoogleToken({ TokenUrl, Scope, User }: MailServerSettings, k
   if (User !== undefined) jwt.setSubject(User);
   const assertion = await jwt.sign(signing);
   const answer = await oidc.genericGrantRequest(config, jwtGrant, { assertion }).catch((error: unknown) => {
-    throw tokenFault(error, endpoint.origin);
+    throw tokenFault(error, endpoint.origin, 'are ServiceAccountKey and the clock of this machine right?');
   });
   return takeToken(answer, endpoint);
 }
@@ -111,13 +111,14 @@ function takeToken(answer: oidc.TokenEndpointResponse, endpoint: URL): Token {
   };
 }
 
-function tokenFault(error: unknown, origin: string): ServerFault {
+/** @param question what to ask where the grant itself is refused */
+function tokenFault(error: unknown, origin: string, question?: string): ServerFault {
   if (error instanceof oidc.ResponseBodyError) {
     const { status, response, error: code, error_description: text = '' } = error;
     if (status === 429 || status >= 500) return faultOf(status, response.headers, origin, code);
     const said = `${origin} returns no token: ${quote(`${code} ${text}`)}`;
     if (status === 401 || code === 'invalid_client') return new AccountRefused(said);
-    const asked = code === 'invalid_grant' ? '; are ServiceAccountKey and the clock of this machine right?' : '';
+    const asked = code === 'invalid_grant' && question !== undefined ? `; ${question}` : '';
     return new ServerFault('AccessLost', `${said}${asked}`);
   }
   const { cause } = error as Error;
