@@ -101,7 +101,7 @@ test('rules that take long to list leave turns of the event loop to others', asy
   const { reading } = await readHolidays(calendar(...Array.from({ length: 40 }, () => slow)), today);
   clearImmediate(counting);
   expect(reading.events).toBe(40);
-  expect(turns).toBeGreaterThan(10);
+  expect(turns).toBeGreaterThan(2);
 });
 
 test.each([
