@@ -781,12 +781,12 @@ describe('the link', () => {
     link.close();
   });
 
-  test('asks every 30 s whether it may show the room now', async () => {
+  test('asks every 30 s whether it may show the room now, and tells each time that it may not', async () => {
     const error = '{"errors":[{"message":"x","extensions":{"code":"NOT_FOUND"}}]}';
     const world = makeWorld(withStatus(200, error));
     const link = world.open();
     await world.pass(65_000);
-    expect(world.states).toEqual(['connecting', 'missing']);
+    expect(world.states).toEqual(['connecting', 'missing', 'missing', 'missing']);
     expect(world.calls.map(({ at }) => at)).toEqual([0, 30_000, 60_000]);
     link.close();
   });

@@ -435,6 +435,9 @@ describeInBrowser('A door sign in a browser', () => {
     }
   });
 
+  /** As it does every half minute. */
+  const askNow = (sign: Sign) => sign.page.evaluate("dispatchEvent(new Event('online'))");
+
   test('given to another room it goes there by itself, and shows links if it was given several', async () => {
     const { id, token: own } = await school.pair({ ResourceIds: [school.roomId('B2')] });
     const give = async (...names: string[]) => {
@@ -450,6 +453,29 @@ describeInBrowser('A door sign in a browser', () => {
     await give('A8', 'A9');
     await sign.shows('This device may not show this');
     expect(await sign.page.getByRole('link').allInnerTexts()).toEqual(['A8', 'A9']);
+    await give('A9');
+    await askNow(sign);
+    await sign.page.waitForURL((url) => url.pathname === school.sign('A9'));
+    await sign.status('FREE');
+  });
+
+  test('whose room is not in use for a time does not go to the only other one of its location, and comes back', async () => {
+    const { Id: LocationId } = await school.call('POST', '/locations', { Name: 'Annex', TimeZone: 'UTC' });
+    const add = (Name: string) => school.call('POST', '/resources', { Name, LocationId });
+    const [{ Id: own }] = [await add('X1'), await add('X2')];
+    const setUse = (Active: boolean) =>
+      school.call('PATCH', `/resources/${own}`, { Active }, { 'If-Match': `"${Active ? 2 : 1}"` });
+    const device = await school.pair({ LocationId });
+    const sign = await visit(school.url('door-sign', own), device);
+    await sign.status('FREE');
+    await setUse(false);
+    await askNow(sign);
+    await sign.shows('This device may not show this');
+    expect(await sign.page.getByRole('link').allInnerTexts()).toEqual(['X2']);
+    await setUse(true);
+    await askNow(sign);
+    await sign.status('FREE');
+    expect(new URL(sign.page.url()).pathname).toBe(school.url('door-sign', own));
   });
 
   test('e-paper asks with what it knows, and is painted again only when that has changed', async () => {

@@ -40,6 +40,7 @@ export type LinkFeed = {
    * @returns false if the frame does not fit the known state, and all must be sent again
    */
   take(frame: ReceivedFrame, slack: number | undefined, first: boolean): boolean;
+  /** Called when the state has changed, and each time that the room or location is missing: the device may have been given another. */
   setState(state: LinkState): void;
 };
 
@@ -85,7 +86,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let state: LinkState | undefined;
 
   const setState = (next: LinkState) => {
-    if (state !== next && !closed) feed.setState((state = next));
+    if ((state !== next || next === 'missing') && !closed) feed.setState((state = next));
   };
   const pause = async (milliseconds: number) => {
     if (!isUrgent) {

@@ -259,20 +259,23 @@ function mind(watch: Watch): void {
   }, 1_000);
 }
 
-/** Goes to the only room that this device may show; if there are several, shows links to them. */
+/** Goes to the only room that this device was given; otherwise shows links to those that it may show. */
 async function showMissing(session: Session, isStill: () => boolean): Promise<void> {
-  const { text } = session;
-  const response = await session.ask('self').catch(() => null);
-  const { resources = [] } = response?.ok ? await response.json().catch(() => ({})) : {};
+  // A refusal names no rooms.
+  const { resources = [], locationId } = await session
+    .ask('self')
+    .then((response) => response.json())
+    .catch(() => ({}));
   if (!isStill()) return;
   const links = (resources as { id: number; name: string }[]).map(({ id, name }) =>
     make('li', {}, make('a', { href: `../door-sign/${id}${location.search}` }, name)),
   );
-  const link = links.length === 1 && links[0]?.querySelector('a');
+  // The rooms of a location change by themselves, and that of this page may come back.
+  const link = !locationId && !links[1] && links[0]?.querySelector('a');
   if (link && link.pathname !== location.pathname) return location.replace(link.href);
   showCard(session, {
-    title: text.missing,
-    lines: [make('p', {}, text.missingHow), make('ul', {}, ...links)],
-    key: links.map((link) => link.textContent),
+    title: session.text.missing,
+    lines: [make('p', {}, session.text.missingHow), make('ul', {}, ...links)],
+    key: resources,
   });
 }
