@@ -34,12 +34,14 @@ async function readPerson(): Promise<Person> {
 type Session = {
   TenantName: string;
   IdleMinutes: number;
-  Person: { Email: string; Name: string; Role: Role; TimeZone: string };
+  Person: { Id: number; Email: string; Name: string; Role: Role; TimeZone: string };
 };
+/** As in the graph. */
+const idOf = ({ Id }: Session['Person']) => `person_${Id}`;
 /** Displays can read only their own record. */
-const displayOf = ({ TenantName, Person: { Email, Name, Role, TimeZone } }: Session): Person => ({
+const displayOf = ({ TenantName, Person, Person: { Email, Name, Role, TimeZone } }: Session): Person => ({
   __typename: 'Person',
-  id: '',
+  id: idOf(Person),
   name: Name,
   email: Email,
   role: Role,
@@ -65,8 +67,8 @@ tabs.onmessage = ({ data }) => {
 /** How often the server hears that somebody uses the page: several times before the session would end. */
 let touchedEveryMs = minute;
 
-const isAs = ({ name, role, timeZone }: Person, { Name, Role, TimeZone }: Session['Person']) =>
-  name === Name && role === Role && timeZone === TimeZone;
+const isAs = ({ name, email, role, timeZone }: Person, { Name, Email, Role, TimeZone }: Session['Person']) =>
+  name === Name && email === Email && role === Role && timeZone === TimeZone;
 
 /**
  * Continues with a session, and with the rights that its person has now. Calls that waited for it are repeated only for the
@@ -77,7 +79,7 @@ async function welcome(answer: Response): Promise<void> {
   const session = (await answer.json()) as Session;
   const { Person } = session;
   touchedEveryMs = Math.min(1, session.IdleMinutes / 4) * minute;
-  if (person.value && person.value.email !== Person.Email) {
+  if (person.value && person.value.id !== idOf(Person)) {
     location.reload();
     return;
   }

@@ -104,6 +104,24 @@ describeInBrowser('The sign-in of the console', () => {
       await close();
     });
 
+    test('another name or address of the person is taken over without loading the page anew', async () => {
+      const { db } = service.context;
+      const { id } = service.tenant.person('User');
+      const { open, signIn, page, complaints, close } = await openConsole(browser, service, { role: 'User' });
+      await open();
+      await signIn();
+      await page.getByRole('button', { name: 'Book …' }).click();
+      await page.getByLabel('Title', { exact: true }).fill('Half a sen');
+      await db.updateTable('person').set({ email: 'married@school.test' }).where('id', '=', id).execute();
+      await page.evaluate('{ const { now } = Date; Date.now = () => now.call(Date) + 31_000; globalThis.isSame = true; }');
+      await page.keyboard.type('tence');
+      await page.getByText('married@school.test').waitFor({ state: 'attached' });
+      expect(await page.getByLabel('Title', { exact: true }).inputValue()).toBe('Half a sentence');
+      expect(await page.evaluate('globalThis.isSame')).toBe(true);
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
     test('after too many wrong PINs it says why, and when to go on', async () => {
       const { open, page, close } = await openConsole(browser, service);
       await open();
