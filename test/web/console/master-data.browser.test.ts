@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
+import { lessonClient } from '../../_util/lessons.ts';
 import { until } from '../../_util/process.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
@@ -247,6 +248,39 @@ describeInBrowser('The master data of the console', () => {
     await page.keyboard.press('Escape');
     await closed();
     await own([]);
+  });
+
+  test('an exception names a booking that it leaves outside after hundreds that are inside, unless a shorter one applies', async () => {
+    const { page } = admin;
+    const { tenant, url } = service;
+    const { Name: RessourceName } = (await call('GET', `resources/${tenant.resources[0]?.id}`)) as { Name: string };
+    const midnight = Math.floor(Date.now() / 86_400_000 + 7) * 86_400_000;
+    const day = new Date(midnight).toISOString().slice(0, 10);
+    const at = (minutes: number) => new Date(midnight + minutes * 60_000).toISOString();
+    const lesson = (Titel: string, minutes: number) => ({
+      LektionId: Titel,
+      RessourceName,
+      Titel,
+      Beginn: at(minutes),
+      Ende: at(minutes + 1),
+    });
+    const inside = Array.from({ length: 201 }, (_, minute) => lesson(String(minute), 480 + minute));
+    await lessonClient({ url, tenant }, await service.signIn(tenant, 'Admin')).importJobs([
+      { JobID: 'many', LektionList: [...inside, lesson('Last', 840)] },
+    ]);
+    await button('New exception …').press('Enter');
+    await field('From').fill(day);
+    await field('Closed throughout').press('Space');
+    await field('Closes').fill('14:00');
+    await page.getByText('1 booking is outside of these hours then.').waitFor();
+    const Closed = { Closed: true, Periods: [], Reason: null };
+    const list = `opening-hours/locations/${tenant.locationId}/exceptions`;
+    await call('PUT', list, { Items: [{ FromDate: day, ToDate: day, ...Closed }] });
+    await field('To').fill(new Date(midnight + 86_400_000).toISOString().slice(0, 10));
+    await page.getByText('No booking is outside of these hours then.').waitFor();
+    await call('PUT', list, { Items: [] });
+    await page.keyboard.press('Escape');
+    await closed();
   });
 
   test('a holiday calendar is made from a file, shows its errors and the bookings on its days, and is deleted', async () => {

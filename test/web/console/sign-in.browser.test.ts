@@ -113,7 +113,9 @@ describeInBrowser('The sign-in of the console', () => {
       await page.getByRole('button', { name: 'Book …' }).click();
       await page.getByLabel('Title', { exact: true }).fill('Half a sen');
       await db.updateTable('person').set({ email: 'married@school.test' }).where('id', '=', id).execute();
-      await page.evaluate('{ const { now } = Date; Date.now = () => now.call(Date) + 31_000; globalThis.isSame = true; }');
+      await page.evaluate(
+        '{ const { now } = Date; Date.now = () => now.call(Date) + 31_000; globalThis.isSame = true; }',
+      );
       await page.keyboard.type('tence');
       await page.getByText('married@school.test').waitFor({ state: 'attached' });
       expect(await page.getByLabel('Title', { exact: true }).inputValue()).toBe('Half a sentence');

@@ -1374,13 +1374,20 @@ export type SetRoomExceptionsMutation = { setOpeningExceptions:
 
 export type BookingsOnDaysQueryVariables = Exact<{
   filter: BookingFilter;
+  after?: string | null | undefined;
+}>;
+
+
+export type BookingsOnDaysQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, start: string, end: string, subject: string | null, kind: BookingKind }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
+export type HoursOnDaysQueryVariables = Exact<{
   locationId: string | number;
   from: string;
   to: string;
 }>;
 
 
-export type BookingsOnDaysQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, start: string, end: string, subject: string | null, kind: BookingKind }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean } } | null, openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, exceptions: Array<{ __typename: 'OpeningException', resourceId: string | null, fromDate: string, toDate: string }> }> } | null };
+export type HoursOnDaysQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, exceptions: Array<{ __typename: 'OpeningException', resourceId: string | null, fromDate: string, toDate: string }> }> } | null };
 
 export type ConflictFragment = { __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, decline: { __typename: 'MailDecline', state: MailDeclineState, at: string | null, reason: string | null } | null };
 
@@ -3899,8 +3906,8 @@ fragment Refused on Problem {
   }
 }`) as unknown as TypedDocumentString<SetRoomExceptionsMutation, SetRoomExceptionsMutationVariables>;
 export const BookingsOnDaysDocument = new TypedDocumentString(`
-    query BookingsOnDays($filter: BookingFilter!, $locationId: ID!, $from: Date!, $to: Date!) {
-  bookings(filter: $filter, first: 200) {
+    query BookingsOnDays($filter: BookingFilter!, $after: String) {
+  bookings(filter: $filter, first: 200, after: $after) {
     nodes {
       id
       resourceId
@@ -3912,8 +3919,13 @@ export const BookingsOnDaysDocument = new TypedDocumentString(`
     }
     pageInfo {
       hasNextPage
+      endCursor
     }
   }
+}
+    `) as unknown as TypedDocumentString<BookingsOnDaysQuery, BookingsOnDaysQueryVariables>;
+export const HoursOnDaysDocument = new TypedDocumentString(`
+    query HoursOnDays($locationId: ID!, $from: Date!, $to: Date!) {
   openingHours(
     locationId: $locationId
     timezoneLocationId: $locationId
@@ -3933,7 +3945,7 @@ export const BookingsOnDaysDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<BookingsOnDaysQuery, BookingsOnDaysQueryVariables>;
+    `) as unknown as TypedDocumentString<HoursOnDaysQuery, HoursOnDaysQueryVariables>;
 export const FollowCalendarsDocument = new TypedDocumentString(`
     subscription FollowCalendars {
   mailSubscriptions {

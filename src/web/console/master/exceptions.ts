@@ -91,7 +91,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
         )
       }
       ${!closed && html`<div class="buttons"><button type="button" onClick=${() => set({ periods: [...periods, { opens: '13:00', closes: '17:00' }] })}>${t().anotherPeriod}</button></div>`}
-      ${h(Touched, { owner, exception: wanted })}
+      ${h(Touched, { owner, exception: wanted, old })}
       ${h(RefusedBox, { refusal })}
       <div class="buttons">
         ${old && html`<button type="button" class="danger" onClick=${once(() => write([]))}>${t().remove}</button>`}

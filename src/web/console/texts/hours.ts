@@ -37,6 +37,8 @@ export const t = texts(
     touched: (n: number, more: boolean) =>
       `${more ? 'Mindestens ' : ''}${n === 1 ? '1 Buchung liegt' : `${n} Buchungen liegen`} dann außerhalb der Zeiten. Niemand sagt sie von selbst ab: Öffnen Sie eine, um sie zu ändern.`,
     noneTouched: 'Keine Buchung liegt dann außerhalb der Zeiten.',
+    noneOfFirst: (n: number) =>
+      `Von den ersten ${n} Buchungen liegt dann keine außerhalb der Zeiten. Spätere wurden nicht angesehen.`,
     more: 'Es gibt noch weitere.',
     remove: 'Entfernen',
     removed: 'Entfernt.',
@@ -89,6 +91,8 @@ export const t = texts(
     touched: (n: number, more: boolean) =>
       `${more ? 'At least ' : ''}${n === 1 ? '1 booking is' : `${n} bookings are`} outside of these hours then. They are not cancelled automatically: open one to change it.`,
     noneTouched: 'No booking is outside of these hours then.',
+    noneOfFirst: (n: number) =>
+      `None of the first ${n} bookings is outside of these hours then. Later ones have not been looked at.`,
     more: 'There are more.',
     remove: 'Remove',
     removed: 'Removed.',
