@@ -66,6 +66,7 @@ describeInBrowser('The sign-in of the console', () => {
       const { open, signIn, page, context, complaints, close } = await openConsole(browser, service);
       await open();
       await signIn();
+      await page.locator('#main').focus();
       const other = await context.newPage();
       await other.goto(page.url());
       await other.getByRole('button', { name: 'Admin of school' }).click();
@@ -75,8 +76,10 @@ describeInBrowser('The sign-in of the console', () => {
       expect(
         await page.evaluate("getComputedStyle(document.querySelector('dialog[open]'), '::backdrop').backgroundColor"),
       ).toMatch(/^rgb\(/);
+      expect(await page.locator('#main').isVisible()).toBe(false);
       await signIn();
       await page.getByText(/Your session has ended/).waitFor({ state: 'detached' });
+      expect(await page.evaluate('document.activeElement.id')).toBe('main');
       expect(complaints).toEqual([]);
       await close();
     });
