@@ -449,14 +449,14 @@ describeInBrowser('A door sign in a browser', () => {
     await sign.shows('B2');
     await give('B3');
     await sign.page.waitForURL((url) => url.pathname === school.sign('B3'));
-    await sign.status('FREE');
+    await sign.shows('B3');
     await give('A8', 'A9');
     await sign.shows('This device may not show this');
     expect(await sign.page.getByRole('link').allInnerTexts()).toEqual(['A8', 'A9']);
     await give('A9');
     await askNow(sign);
     await sign.page.waitForURL((url) => url.pathname === school.sign('A9'));
-    await sign.status('FREE');
+    await sign.shows('A9');
   });
 
   test('whose room is not in use for a time does not go to the only other one of its location, and comes back', async () => {

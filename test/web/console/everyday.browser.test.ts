@@ -74,6 +74,7 @@ describeInBrowser('Every day at the console', () => {
     await page.getByLabel('What shall happen to the bookings?').selectOption('Cancel');
     await button('Retire').click();
     await page.getByText('R102 is retired. 1 cancelled.').first().waitFor();
+    await page.getByRole('row', { name: 'R102 Campus Room retired' }).waitFor();
     await button('R102').click();
     await button('Take back into use').click();
     await page.getByRole('row', { name: 'R102 Campus Room in use' }).waitFor();
