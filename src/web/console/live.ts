@@ -53,9 +53,7 @@ const client = createClient({
     closed: (event) => {
       isConnected = false;
       clearTimeout(unanswered);
-      const { code } = event as CloseEvent;
-      if (code === 4401) isSessionLost.value = true;
-      if (code !== 1000) lose();
+      if ((event as CloseEvent).code !== 1000) lose();
     },
   },
 });
@@ -71,9 +69,12 @@ async function probe(): Promise<void> {
   const { signal } = new AbortController();
   for (let failures = 0; lostSince.value !== undefined; failures++) {
     await pause(pauseMs(failures), signal);
+    const wasLost = isSessionLost.value;
     const answer = await call('GET', 'session').catch(() => undefined);
     // A 401 also shows that the server answers.
     if (!answer || (!answer.ok && answer.status !== 401)) continue;
+    // Somebody has signed in meanwhile.
+    if (wasLost && !isSessionLost.value) continue;
     if (answer.status === 401) isSessionLost.value = true;
     isUnwell = false;
     if (isConnected || following === 0) lostSince.value = undefined;
@@ -123,11 +124,10 @@ export function follow<Result, Variables extends Record<string, unknown>>(
         const [error] = errors ?? [];
         if (error) {
           const { code } = asRefusal(error as { message: string });
-          if (code === 'NotAuthenticated') isSessionLost.value = true;
-          else if (code === 'Unavailable') {
-            isUnwell = true;
-            lose();
-          } else forget();
+          if (code === 'Unavailable') isUnwell = true;
+          // A socket of a session that has ended may be closed after somebody has signed in again: `probe` asks.
+          if (code === 'Unavailable' || code === 'NotAuthenticated') lose();
+          else forget();
           return;
         }
         failures = 0;
