@@ -228,7 +228,8 @@ describe('a file that is not a calendar is a fault, which discloses only the ori
         ),
       },
       'TooLarge',
-      /more than 10000000 days/,
+      // A busy machine ends it by time.
+      /more than 10000000 days|was not read in time/,
     ],
     [
       'more than 20,000 items',
