@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { statementsOf } from '../_util/statements.ts';
 
 let clone: Awaited<ReturnType<typeof cloneDatabase>>;
 let service: GraphqlService;
@@ -40,12 +40,9 @@ afterAll(async () => {
 
 /** What a query answers, and how many statements that took. */
 async function ask(query: string): Promise<{ nodes: Record<string, unknown>[]; statements: number }> {
-  const spy = jest.spyOn(pg.Client.prototype, 'query');
-  const answer = await service.post({ query });
-  const statements = spy.mock.calls.length;
-  spy.mockRestore();
+  const { answer, texts } = await statementsOf(service.context.db, () => service.post({ query }));
   const { data } = (await answer.json()) as { data: { page: { nodes: Record<string, unknown>[] } } };
-  return { nodes: data.page.nodes, statements };
+  return { nodes: data.page.nodes, statements: texts.length };
 }
 
 const bookings = (members: string) =>

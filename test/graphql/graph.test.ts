@@ -1,12 +1,12 @@
 /** The graph: nodes and connections by Relay's rules for servers, and the number of statements for edges. */
 import fs from 'node:fs';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { buildSchema, type GraphQLObjectType, getNamedType, isObjectType } from 'graphql';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
+import { statementsOf } from '../_util/statements.ts';
 
 type Tree = Record<string, unknown>;
 const rooms = Array.from({ length: 50 }, (_, n) => `R${String(n).padStart(2, '0')}`);
@@ -129,17 +129,14 @@ afterAll(async () => {
 
 /** The whole answer with the ids of the graph, and how many statements it took. */
 async function ask(query: string, variables: Tree = {}, token = 'admin') {
-  const spy = jest.spyOn(pg.Client.prototype, 'query');
-  const answer = await service.post({ query, variables }, { authorization: `Bearer ${token}` });
-  const texts = spy.mock.calls.map(([query]) => (query as { text?: string }).text ?? String(query));
-  // What a new connection says first, and the sign of life of the one that listens, are none of the query's.
-  const statements = texts.filter((text) => !/server_version_num|pg_notify/.test(text)).length;
-  spy.mockRestore();
+  const { answer, texts } = await statementsOf(service.context.db, () =>
+    service.post({ query, variables }, { authorization: `Bearer ${token}` }),
+  );
   const { data, errors } = (await answer.json()) as {
     data: Record<string, never> | null;
     errors?: { message: string; extensions: { code: string } }[];
   };
-  return { data: data as Record<string, unknown> | null, errors, statements };
+  return { data: data as Record<string, unknown> | null, errors, statements: texts.length };
 }
 
 const window = `filter: { from: "${day}00:00:00Z", to: "${day}23:00:00Z" }`;
