@@ -38,14 +38,10 @@ export const seesPart = (batch: BatchSender, jobId: RawBuilder<unknown>): RawBui
     and lesson.resource_id <> all (${hiddenFrom(batch)}))`;
 
 /**
- * Whether a batch would make public a private lesson of somebody else, which its sender may not see (`maySeePrivate`).
- * @param job the id of the lesson's job
+ * Whether a batch would make public a private lesson of somebody else, which its sender may not see (`maySeePrivate`); on the
+ * merged lesson, whose stored version is `stored`.
  */
-export const discloses = (
-  { mandatorId, createdBy }: BatchSender,
-  job: RawBuilder<unknown>,
-  wasPrivate: RawBuilder<unknown>,
-  isPrivate: RawBuilder<unknown>,
-): RawBuilder<boolean> => sql`(coalesce(${wasPrivate}, false) and not coalesce(${isPrivate}, false)
-  and not exists (select from lesson_job where mandator_id = ${mandatorId} and id = ${job} and created_by = ${createdBy})
+export const discloses = ({ mandatorId, createdBy }: BatchSender): RawBuilder<boolean> => sql`(
+  coalesce((stored).privat, false) and not coalesce(lesson.privat, false)
+  and not exists (select from lesson_job where mandator_id = ${mandatorId} and id = lesson.job and created_by = ${createdBy})
   and not exists (select from person where mandator_id = ${mandatorId} and id = ${createdBy} and role = 'Admin'))`;

@@ -30,7 +30,7 @@ const differs = (columns: readonly string[], ...more: RawBuilder<unknown>[][]) =
 function changedLessons(batch: Running): RawBuilder<unknown> {
   return sql`
     select *, faulty or ${isUnfit} or job is null or ((stored).job is null and not whole)
-        or ${discloses(batch, sql`lesson.job`, sql`(stored).privat`, sql`privat`)} as refused,
+        or discloses as refused,
       case when (stored).job is null then 'insert'
            when ${differs(
              content,
@@ -55,7 +55,7 @@ function changedLessons(batch: Running): RawBuilder<unknown> {
       left join resource as stored_room on stored_room.mandator_id = stored.mandator_id and stored_room.id = stored.resource_id
       ${roomOf(sql`typed.ressource_name_value`)}
       offset 0
-    ) as lesson`;
+    ) as lesson, lateral (select ${discloses(batch)} as discloses offset 0) as disclosure`;
 }
 
 /** Up to this number, looking stored lessons up by key costs less than reading all of them. */
@@ -73,8 +73,8 @@ export async function stageLessons(trx: Transaction, batch: Running, listed: num
   await sql`
     create temporary table staged_lesson (
       row integer generated always as identity primary key, index integer, lektion_index integer, job bigint, action text not null,
-      moved boolean not null default false, refused boolean not null, skipped boolean not null default false, has_unknown boolean,
-      beginn_assumed_utc boolean, ende_assumed_utc boolean,
+      moved boolean not null default false, refused boolean not null, discloses boolean,
+      skipped boolean not null default false, has_unknown boolean, beginn_assumed_utc boolean, ende_assumed_utc boolean,
       lektion_id text, ressource_name text, ressource_id integer, matches integer, resource_id integer,
       beginn timestamptz, ende timestamptz, status text, titel text, fach text, klassen text[], lehrpersonen text[],
       bemerkung text, kopplung_id text, privat boolean, ursprung jsonb,
@@ -103,8 +103,9 @@ export async function stageLessons(trx: Transaction, batch: Running, listed: num
         trx,
       );
     else
-      await sql`insert into staged_lesson (${columns}, action, moved, ursprung, stored_booking, stored_shared, stored_resource)
-        select ${columns}, action, moved, ursprung, (stored).booking_id, ${isShared(sql`(stored)`)}, (stored).resource_id
+      await sql`insert into staged_lesson (${columns}, discloses, action, moved, ursprung, stored_booking, stored_shared,
+          stored_resource)
+        select ${columns}, discloses, action, moved, ursprung, (stored).booking_id, ${isShared(sql`(stored)`)}, (stored).resource_id
         from (${changedLessons(batch)}) as lesson order by index, lektion_index`.execute(trx);
   }
   await joinByHash(trx, false);
