@@ -106,7 +106,7 @@ export function createProgram(host: Host): Command {
       async function makePin(mandator: string): Promise<string> {
         const context = await open();
         await insistOn(identity.claimPepper(context));
-        const temporary = await identity.createTemporaryPin(context, mandator, 'roomgate command line');
+        const temporary = await identity.createTemporaryPin(context, mandator);
         afterwards.defer(temporary.remove);
         return temporary.pin;
       }

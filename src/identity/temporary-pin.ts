@@ -1,3 +1,4 @@
+import { commandLine } from '../acts.ts';
 import type { Context } from '../context.ts';
 import { Conflict } from '../errors.ts';
 import { hour } from '../time/durations.ts';
@@ -12,7 +13,7 @@ import { createPin, deletePin, pepperOf, whyPinsDoNotCount } from './pins.ts';
 export async function createTemporaryPin(
   { db, config }: Context,
   mandator: string,
-  label: string,
+  label: string = commandLine,
 ): Promise<{ pin: string; remove(): Promise<void> }> {
   const { mandatorId, personId } = await getFirstAdmin(db, mandator);
   const why = await whyPinsDoNotCount(db, mandatorId);
