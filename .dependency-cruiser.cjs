@@ -233,7 +233,7 @@ module.exports = {
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
       '^src/web/(sign-in\\.js|(bidi|ink|random-key|retry-after|room-states|zone-names)\\.ts)$',
-      '^src/(displays/state|time/(clock-changes|days)|timetable-files/(cells|headings|text))\\.ts$',
+      '^src/(names|displays/state|time/(clock-changes|days)|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {
       name: 'no-index',

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { Config } from './config.ts';
 import { connections } from './db/connections.ts';
 import { type Database, openDatabase } from './db/database.ts';
@@ -7,6 +8,9 @@ import { openRefusals, type Refusals } from './db/refusals.ts';
 import { openStandbys, type Standbys } from './db/standbys.ts';
 import type { Log } from './log.ts';
 import type { Traces } from './tracing.ts';
+
+/** The release. */
+export const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 /** What a paired door sign may do. */
 export type DisplayGrant = {

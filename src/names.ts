@@ -1,8 +1,4 @@
-/** Which names are allowed, in the settings, in tenants' data and in lessons. */
-import { createRequire } from 'node:module';
-
-/** The release. */
-export const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+/** Which names are allowed, in the settings, in tenants' data and in lessons, and how long texts may be; for browsers, too. */
 
 /** An e-mail address, or the name of an account without a domain, as used on servers with a single domain. */
 export const mailboxForm = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
@@ -17,6 +13,20 @@ export const mandatorForm = /^[a-z0-9_-]{1,64}$/i;
 
 /** Whether a segment of a path may be the code of a mandator. */
 export const isMandator = (name: string): boolean => mandatorForm.test(name) && !reservedNames.has(name.toLowerCase());
+
+/** The most characters of texts that people send: the service refuses longer ones, and forms take no longer ones. */
+export const longest = {
+  name: 200,
+  kind: 50,
+  label: 200,
+  subject: 200,
+  description: 4_000,
+  reason: 500,
+  profile: 100,
+  /** That pairs a door sign. */
+  code: 40,
+  url: 2_000,
+};
 
 /** The most characters of the keys, names and other texts of lessons, and the most names in a list (contract 4.1). */
 export const lessonLimits = { key: 128, name: 200, text: 4_000, names: 200 };

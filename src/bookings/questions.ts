@@ -1,10 +1,9 @@
 /** Filters of lessons and bookings by content, beside those by time and place. */
 import { z } from 'zod';
+import { longest } from '../names.ts';
 import * as parameters from '../query-parameters.ts';
 
-const longestName = 200;
-
-const name = (description: string) => z.string().min(1).max(longestName).optional().meta({ description });
+const name = (description: string) => z.string().min(1).max(longest.name).optional().meta({ description });
 
 /** Members of the filters of bookings and lessons. */
 export const questions = {

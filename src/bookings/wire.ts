@@ -15,6 +15,7 @@ import {
   sentText,
   text,
 } from '../fields.ts';
+import { longest } from '../names.ts';
 import { personReference, toPersonReference } from '../tenants/service.ts';
 import {
   type Booking,
@@ -62,8 +63,6 @@ export const newBookingKind = z.enum(['Booking', 'Block'], 'must be Booking or B
   description: 'The kind of a new booking.',
 });
 
-const longestSubject = 200;
-const longestDescription = 4_000;
 const mostMinutes = 1_440;
 /** The subject of a lesson is its Titel or Fach. */
 const longestText = 4_000;
@@ -119,7 +118,7 @@ export const bookingRecord = z
     ResourceName: text(200, 'The name of the resource.'),
     LocationId: id('location', 'The location of the resource.'),
     Subject: maybeText(longestText, `${descriptions.subject} Belegt if it is private.`),
-    Description: maybeText(longestDescription, `${descriptions.description} Null if it is private.`),
+    Description: maybeText(longest.description, `${descriptions.description} Null if it is private.`),
     Start: instant(descriptions.start),
     End: instant(descriptions.end),
     TimeZone: text(64, 'The IANA time zone of the location.'),
@@ -151,8 +150,8 @@ const sentMinutes = (least: number, description: string) => z.int().min(least).m
 
 const sent = {
   ResourceId: sentId('resource').meta({ description: descriptions.resourceId }),
-  Subject: sentText(longestSubject).meta({ description: descriptions.subject }),
-  Description: maybeText(longestDescription, descriptions.description),
+  Subject: sentText(longest.subject).meta({ description: descriptions.subject }),
+  Description: maybeText(longest.description, descriptions.description),
   Start: sentInstant(wrongInstant).meta({ description: descriptions.start }),
   End: sentInstant(wrongInstant).meta({ description: descriptions.end }),
   Status: newBookingStatus.meta({

@@ -2,22 +2,20 @@
 import { z } from 'zod';
 import { questions } from '../bookings/service.ts';
 import { id, instant, maybeId, maybeInstant, maybeText, recordOf, sentText, text } from '../fields.ts';
+import { longest } from '../names.ts';
 import type { CalendarToken, CreatedToken } from './service.ts';
-
-const mostLabel = 200;
-const mostName = 200;
 
 export const tokenRecord = z
   .object({
     Id: id('calendarToken', 'The id of the token.'),
     ResourceId: maybeId('resource', 'The resource whose feed it opens; null for a timetable.'),
-    Klasse: maybeText(mostName, 'The class whose timetable it opens.'),
+    Klasse: maybeText(longest.name, 'The class whose timetable it opens.'),
     Lehrperson: maybeText(
-      mostName,
+      longest.name,
       'The teacher whose timetable it opens. Without a resource, a class and a teacher it opens the timetable of the person.',
     ),
     PersonId: id('person', 'The person who created it, with whose rights it shows bookings.'),
-    Label: maybeText(mostLabel, 'What the token is for.'),
+    Label: maybeText(longest.label, 'What the token is for.'),
     CreatedAt: instant('When it was created.'),
     RevokedAt: maybeInstant('When it was revoked; null while it is valid.'),
     LastUsedAt: maybeInstant('When it was last used.'),
@@ -26,7 +24,7 @@ export const tokenRecord = z
 
 export const newToken = z
   .strictObject({
-    Label: sentText(mostLabel).nullable().default(null).meta({ description: 'What the token is for.' }),
+    Label: sentText(longest.label).nullable().default(null).meta({ description: 'What the token is for.' }),
   })
   .meta({ id: 'NewCalendarToken', description: 'A token to create.' });
 

@@ -15,12 +15,12 @@ import {
   sentText,
   text,
 } from '../fields.ts';
+import { longest } from '../names.ts';
 import { mostId } from '../storable.ts';
 import { type Display, privacyLevels } from './display.ts';
 import { codeMinutes, type Pairing, pollSeconds } from './pairing.ts';
 import { mostResources } from './rooms.ts';
 
-const longestName = 200;
 /** The most rooms of a location. */
 const mostShown = 10_000;
 
@@ -74,7 +74,7 @@ export const healthReport = z
 export const roomReference = z
   .object({
     Id: id('resource', 'The id of the resource.'),
-    Name: text(longestName, 'Its name.'),
+    Name: text(longest.name, 'Its name.'),
   })
   .meta({ id: 'DisplayRoom', description: 'A room that a display shows.' });
 
@@ -88,7 +88,7 @@ export const lookRecord = z
 export const displayRecord = z
   .object({
     Id: id('display', 'The id of the display.'),
-    Name: text(longestName, descriptions.Name),
+    Name: text(longest.name, descriptions.Name),
     PersonId: id('person', 'The person that it acts as, with the role Display.'),
     ResourceIds: z
       .array(id('resource', 'The id of a resource.'))
@@ -118,7 +118,7 @@ const resourceIds = z
   .max(mostResources, `must have at most ${mostResources} entries`)
   .meta({ description: descriptions.ResourceIds });
 const members = {
-  Name: sentText(longestName).meta({ description: descriptions.Name }),
+  Name: sentText(longest.name).meta({ description: descriptions.Name }),
   ResourceIds: resourceIds,
   LocationId: sentId('location').nullable().meta({ description: descriptions.LocationId }),
   MayBook: flag(descriptions.MayBook),
@@ -127,7 +127,7 @@ const members = {
 
 export const newDisplay = z
   .strictObject({
-    Code: sentText(40).meta({ description: 'The code on the screen of the device, regardless of case.' }),
+    Code: sentText(longest.code).meta({ description: 'The code on the screen of the device, regardless of case.' }),
     Name: members.Name.nullable().default(null).meta({ description: 'The display name; after its rooms if left out.' }),
     ResourceIds: resourceIds.default([]).meta({
       description:

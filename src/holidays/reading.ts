@@ -1,5 +1,6 @@
 /** Reads the holidays of an .ics file: its whole-day events, as local dates. Pure. */
 import { openSlices } from '../flow/slices.ts';
+import { longest } from '../names.ts';
 import { addDays, dateText, dayLength, readCompactDate } from '../time/days.ts';
 import {
   contentOf,
@@ -30,7 +31,6 @@ export const mostHolidays = 5_000;
 /** The most events that repeat: each may have to be expanded over many years. */
 const mostRules = 100;
 export const longestDays = 366;
-export const longestName = 200;
 /** Repetitions are listed from a year ago until this many days ahead. */
 const daysAhead = 10 * 366;
 const daysBehind = 366;
@@ -132,7 +132,7 @@ export async function readHolidays(text: string, today: Date): Promise<ReadHolid
     if (length > longestDays) throw new Unreadable(`it has an event of more than ${longestDays} days`);
     const name = readText(contentOf(event, 'SUMMARY') ?? '')
       .trim()
-      .slice(0, longestName)
+      .slice(0, longest.name)
       .toWellFormed();
     const before = holidays.length;
     const isMoved = contentOf(event, 'RECURRENCE-ID') !== undefined;

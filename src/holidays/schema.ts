@@ -1,9 +1,10 @@
 /** Schemas of holiday calendars that the API and tenant files share, and those of tenant files. */
 import { z } from 'zod';
 import { isWebAddress, recordOf, toFields, wrongWebAddress } from '../fields.ts';
+import { longest } from '../names.ts';
 import { storableText } from '../storable.ts';
 import { readDate } from '../time/days.ts';
-import { type Holiday, longestDays, longestName, mostHolidays } from './reading.ts';
+import { type Holiday, longestDays, mostHolidays } from './reading.ts';
 
 /** The address in a body or a tenant file. */
 export const url = z
@@ -20,7 +21,7 @@ const holiday = z
   .strictObject({
     FromDate: date.refine((day) => day >= '1900' && day < '3000', 'must be a date from 1900 to 2999'),
     ToDate: date,
-    Name: storableText.max(longestName, `must have at most ${longestName} characters`).default(''),
+    Name: storableText.max(longest.name, `must have at most ${longest.name} characters`).default(''),
   })
   .superRefine(({ FromDate, ToDate }, { addIssue }) => {
     const fault = (message: string) => addIssue({ code: 'custom', path: ['ToDate'], message });

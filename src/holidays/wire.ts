@@ -15,6 +15,7 @@ import {
   sentText,
   text,
 } from '../fields.ts';
+import { longest } from '../names.ts';
 import * as parameters from '../query-parameters.ts';
 import { unusedReasons } from './reading.ts';
 import { url } from './schema.ts';
@@ -53,7 +54,7 @@ export const calendarRecord = z
   .object({
     Id: id('holidayCalendar', 'The id of the holiday calendar.'),
     LocationId: maybeId('location', descriptions.locationId),
-    Name: text(200, descriptions.name),
+    Name: text(longest.name, descriptions.name),
     Closes: flag(descriptions.closes),
     Url: maybeText(2_000, descriptions.url),
     ReadAt: maybeInstant('When it was last read successfully; null: not yet.'),
@@ -74,7 +75,7 @@ export const calendarRecord = z
 const mostIcs = 500_000;
 const sent = {
   LocationId: sentId('location').nullable().meta({ description: descriptions.locationId }),
-  Name: sentText(200).meta({ description: descriptions.name }),
+  Name: sentText(longest.name).meta({ description: descriptions.name }),
   Closes: flag(descriptions.closes),
   Ics: z
     .string()

@@ -1,13 +1,14 @@
 /** PINs as clients see them: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { id, instant, maybeInstant, maybeText, recordOf, sentInstant, sentText, text } from '../fields.ts';
+import { longest } from '../names.ts';
 import type { Pin } from './pins.ts';
 
 export const pinRecord = z
   .object({
     PinId: id('pin', 'The id of the PIN.'),
     PersonId: id('person', 'The person to whom it belongs.'),
-    Label: maybeText(200, 'What the PIN is for.'),
+    Label: maybeText(longest.label, 'What the PIN is for.'),
     CreatedAt: instant('When it was created.'),
     ExpiresAt: maybeInstant('When it expires; null: never.'),
     RevokedAt: maybeInstant('When it was revoked; null while it is valid.'),
@@ -17,7 +18,7 @@ export const pinRecord = z
 
 export const newPin = z
   .strictObject({
-    Label: sentText(200).nullable().default(null).meta({ description: 'What the PIN is for.' }),
+    Label: sentText(longest.label).nullable().default(null).meta({ description: 'What the PIN is for.' }),
     ExpiresAt: sentInstant()
       .refine((at) => at.getTime() > Date.now(), 'must be in the future')
       .nullable()

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { id, recordOf, toFields } from '../fields.ts';
+import { longest } from '../names.ts';
 import { storableText } from '../storable.ts';
 import type { OpeningException, OpeningRule, Period } from './local-hours.ts';
 import { findOverlaps } from './overlaps.ts';
@@ -59,7 +60,7 @@ export const exceptionFields = {
     .array(openingPeriod)
     .max(mostPeriods)
     .meta({ description: 'When it is open on each of the dates, whatever the rules say; empty if Closed.' }),
-  Reason: storableText.max(500).meta({ description: 'The reason, for people.' }).nullable(),
+  Reason: storableText.max(longest.reason).meta({ description: 'The reason, for people.' }).nullable(),
 };
 
 /** A date that PostgreSQL and the clients' calendars can represent. */

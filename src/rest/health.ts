@@ -9,9 +9,8 @@ import {
   type Metric,
   Registry,
 } from 'prom-client';
-import type { Context } from '../context.ts';
+import { type Context, version } from '../context.ts';
 import { MethodNotAllowed } from '../errors.ts';
-import { version } from '../names.ts';
 import type { Siblings } from '../siblings.ts';
 import { writeJson } from './json.ts';
 import { routeOf, statusOf } from './request.ts';

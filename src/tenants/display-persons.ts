@@ -1,8 +1,7 @@
 /** Each paired display acts as a person of role Display, whose e-mail address is in the reserved domain `.invalid`. */
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from '../db/database.ts';
-
-const longestName = 200;
+import { longest } from '../names.ts';
 
 /** Why no person is given this role by hand: the person would sign in with a PIN, and see nothing. */
 export const devicesOnly = {
@@ -22,7 +21,7 @@ export async function createDisplayPerson(
     .insertInto('person')
     .values({
       mandator_id: mandatorId,
-      name: name.slice(0, longestName),
+      name: name.slice(0, longest.name),
       role: 'Display',
       email: `display-${randomUUID()}${displayDomain}`,
       time_zone: timeZone,

@@ -1,7 +1,7 @@
 /** The schemas of master data that tenant files and the API share. The messages say what is allowed. */
 import { z } from 'zod';
 import { sentText } from '../fields.ts';
-import { mailboxForm } from '../names.ts';
+import { longest, mailboxForm } from '../names.ts';
 import { isTimeZone } from '../time/zones.ts';
 
 const timeZone = sentText(64).refine(isTimeZone, 'must be an IANA time zone such as Europe/Zurich');
@@ -27,11 +27,11 @@ export const declineConflicts = z.boolean('must be true or false').meta({
 /** More than any room has, and few enough for one record. */
 const mostEquipment = 100;
 
-export const locationFields = { Name: sentText(200), TimeZone: timeZone };
+export const locationFields = { Name: sentText(longest.name), TimeZone: timeZone };
 
 export const resourceFields = {
-  Name: sentText(200),
-  Kind: sentText(50),
+  Name: sentText(longest.name),
+  Kind: sentText(longest.kind),
   Capacity: z
     .int('must be a whole number')
     .min(0, 'must be 0 or more')
@@ -69,17 +69,17 @@ export const resourceDefaults = {
 };
 
 export const personFields = {
-  Name: sentText(200),
+  Name: sentText(longest.name),
   Email: sentText(254).pipe(z.email('must be an e-mail address')),
   TimeZone: timeZone,
   Role: role,
-  TeacherCode: sentText(200).nullable(),
+  TeacherCode: sentText(longest.name).nullable(),
 };
 
 /** Defaults of a new person. */
 export const personDefaults = { TeacherCode: null };
 
-export const groupFields = { Name: sentText(200) };
+export const groupFields = { Name: sentText(longest.name) };
 
 /** More than any rule needs, and few enough for one record. */
 export const mostGroups = 100;
@@ -99,7 +99,7 @@ const rule = (most: number) =>
 
 /** The members of a policy beside its lists. */
 export const policyFields = {
-  Name: sentText(200),
+  Name: sentText(longest.name),
   NeedsApproval: z.boolean('must be true or false'),
   ...(Object.fromEntries(Object.entries(mostRules).map(([name, most]) => [name, rule(most)])) as Record<
     keyof typeof mostRules,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { codeOfIssue, type FieldError, InvalidInput, pathOf, pointerTo } from '../errors.ts';
 import { sentText } from '../fields.ts';
 import { mostCalendars, sourceMembers } from '../holidays/service.ts';
-import { mandatorForm, reservedNames } from '../names.ts';
+import { longest, mandatorForm, reservedNames } from '../names.ts';
 import { hoursMembers } from '../opening-hours/service.ts';
 import {
   groupFields,
@@ -71,9 +71,14 @@ const policy = z
   .extend({ Name: policyFields.Name });
 
 const calendar = z
-  .strictObject({ Name: sentText(200), Location: locationFields.Name.nullable(), Closes: active, ...sourceMembers })
+  .strictObject({
+    Name: sentText(longest.name),
+    Location: locationFields.Name.nullable(),
+    Closes: active,
+    ...sourceMembers,
+  })
   .partial()
-  .extend({ Name: sentText(200) })
+  .extend({ Name: sentText(longest.name) })
   .superRefine(({ Url, Holidays }, { addIssue }) => {
     if (Url !== undefined && Holidays !== undefined)
       addIssue({
@@ -91,7 +96,7 @@ const tenantFile = z.strictObject({
       abort: true,
     })
     .regex(mandatorForm, 'must consist of a-z, 0-9, - and _'),
-  Name: sentText(200).optional(),
+  Name: sentText(longest.name).optional(),
   Parameters: z.strictObject(parameters).partial().default({}),
   Colour: lookFields.Colour.optional(),
   Logo: lookFields.Logo.optional(),

@@ -1,6 +1,7 @@
 /** The tenant itself on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { maybeText, positive, recordOf, sentText, text } from '../fields.ts';
+import { longest } from '../names.ts';
 import { lookFields } from './look.ts';
 import { parameterTypes } from './parameters.ts';
 import type { Tenant } from './tenant.ts';
@@ -30,7 +31,7 @@ export const tenantParameters = z
 export const tenantRecord = z
   .object({
     Mandator: text(64, 'Its code: the first segment of the path.'),
-    Name: text(200, descriptions.name),
+    Name: text(longest.name, descriptions.name),
     Parameters: tenantParameters,
     Colour: maybeText(7, descriptions.colour),
     Logo: maybeText(90_000, descriptions.logo),
@@ -45,7 +46,7 @@ export const parameterChanges = z
 
 export const tenantChanges = z
   .strictObject({
-    Name: sentText(200).meta({ description: descriptions.name }),
+    Name: sentText(longest.name).meta({ description: descriptions.name }),
     Parameters: parameterChanges,
     Colour: lookFields.Colour.meta({ description: descriptions.colour }),
     Logo: lookFields.Logo.meta({ description: descriptions.logo }),

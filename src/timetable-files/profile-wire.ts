@@ -1,8 +1,9 @@
 /** Profiles on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { id, positive, sentText, text } from '../fields.ts';
+import { longest } from '../names.ts';
 import type { Profile } from './profiles.ts';
-import { format, longestProfileName, mapping, period, reading, room, term } from './wire.ts';
+import { format, mapping, period, reading, room, term } from './wire.ts';
 
 const descriptions = {
   name: 'Unique in the tenant, regardless of case.',
@@ -15,10 +16,10 @@ const members = {
 };
 
 export const newProfile = z
-  .strictObject({ Name: sentText(longestProfileName).meta({ description: descriptions.name }), ...members })
+  .strictObject({ Name: sentText(longest.profile).meta({ description: descriptions.name }), ...members })
   .meta({ id: 'NewTimetableProfile', description: 'A profile to create.' });
 export const profileChanges = z
-  .strictObject({ Name: sentText(longestProfileName).optional().meta({ description: descriptions.name }), ...members })
+  .strictObject({ Name: sentText(longest.profile).optional().meta({ description: descriptions.name }), ...members })
   .meta({
     id: 'TimetableProfileChanges',
     description: 'Changes of a profile: a member that is left out stays, and one that is sent is replaced as a whole.',
@@ -28,7 +29,7 @@ export const profileFilter = z.strictObject({
   Name: z
     .string()
     .min(1)
-    .max(longestProfileName)
+    .max(longest.profile)
     .optional()
     .meta({ description: 'Only the profile with this name, regardless of case.' }),
 });
@@ -39,7 +40,7 @@ const list = <Item extends z.core.$ZodType>(item: Item, most: number, descriptio
 export const profileRecord = z
   .object({
     Id: id('timetableProfile', 'The id of the profile.'),
-    Name: text(longestProfileName, descriptions.name),
+    Name: text(longest.profile, descriptions.name),
     Format: format.nullable().meta({ description: descriptions.format }),
     Source: text(40, "The name of the timetable's source; null: untis, csv or ics.").nullable(),
     Standort: text(200, 'The location; null: none.').nullable(),

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { count, recordOf, sentText } from '../fields.ts';
 import { acceptedBatch, conflictRule } from '../lessons/service.ts';
+import { longest } from '../names.ts';
 import { storableText } from '../storable.ts';
 import type { ColumnName } from './headings.ts';
 
@@ -104,8 +105,6 @@ export const format = z
 
 export type Format = z.output<typeof format>;
 
-export const longestProfileName = 100;
-
 /** A list that the profile provides if a request leaves it out. */
 const some = <Item extends z.core.$ZodType>(item: Item, most: number, description: string) =>
   z.array(item).max(most).optional().meta({ description });
@@ -137,7 +136,7 @@ export const reading = {
 
 export const timetableFiles = z
   .strictObject({
-    Profile: sentText(longestProfileName).nullish().meta({
+    Profile: sentText(longest.profile).nullish().meta({
       description:
         'The name of a profile, which provides the members from Source to Mapping that are not sent. A member that is sent replaces that of the profile as a whole.',
     }),

@@ -13,6 +13,7 @@ const conditions = new Set(['browser', 'import', 'default']);
 
 /** Modules that several pages share. */
 const shared = [
+  'names.ts',
   'time/clock-changes.ts',
   'time/days.ts',
   'timetable-files/cells.ts',

@@ -21,7 +21,7 @@ export { eventKinds, messageKinds, typeOf } from './kinds.ts';
 export { examineWebhooks, openOffice } from './office.ts';
 export { deliverEvents, deliverTask } from './rounds.ts';
 export { longestAnswer } from './sending.ts';
-export { disabledReasons, longestUrl, mostWebhooks, type Webhook } from './stored.ts';
+export { disabledReasons, mostWebhooks, type Webhook } from './stored.ts';
 export { mostTestsPerMinute, testWebhook } from './testing.ts';
 export { giveTimes } from './waiting.ts';
 export {

@@ -32,7 +32,6 @@ export type Webhook = {
 
 /** The most webhooks of a tenant. */
 export const mostWebhooks = 20;
-export const longestUrl = 2_000;
 
 const place = sql<FeedPlace | null>`case when seen_position is not null
   then jsonb_build_object('position', seen_position, 'micros', seen_micros) end`;

@@ -17,13 +17,13 @@ import {
   text,
   wrongWebAddress,
 } from '../fields.ts';
+import { longest } from '../names.ts';
 import * as parameters from '../query-parameters.ts';
 import {
   type Delivery,
   disabledReasons,
   eventKinds,
   longestAnswer,
-  longestUrl,
   messageKinds,
   type Webhook,
   type WithSecret,
@@ -55,8 +55,8 @@ const descriptions = {
 export const webhookRecord = z
   .object({
     Id: id('webhook', 'The id of the webhook.'),
-    Name: text(200, descriptions.name),
-    Url: text(longestUrl, descriptions.url),
+    Name: text(longest.name, descriptions.name),
+    Url: text(longest.url, descriptions.url),
     Kinds: z.array(eventKind).max(eventKinds.length).meta({ description: descriptions.kinds }),
     Enabled: flag(descriptions.enabled),
     DisabledAt: maybeInstant('Since when it is disabled; null if it is enabled.'),
@@ -83,10 +83,10 @@ export const secretRecord = z
 const url = z
   .string('must be a text in quotes')
   .trim()
-  .max(longestUrl, `must have at most ${longestUrl} characters`)
+  .max(longest.url, `must have at most ${longest.url} characters`)
   .refine(isWebAddress, wrongWebAddress);
 const sent = {
-  Name: sentText(200).meta({ description: descriptions.name }),
+  Name: sentText(longest.name).meta({ description: descriptions.name }),
   Url: url.meta({
     description:
       'An https address on the internet, or of a server that the operator trusts. Redirects are not followed.',

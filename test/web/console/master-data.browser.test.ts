@@ -80,6 +80,20 @@ describeInBrowser('The master data of the console', () => {
     await sound();
   });
 
+  test('a name that is as long as the service allows can be changed', async () => {
+    const name = 'Aula '.padEnd(200, 'a');
+    await call('POST', 'resources', { LocationId: service.tenant.locationId, Name: name });
+    await admin.page.reload();
+    await tab('Rooms');
+    await button(name).click();
+    await field('Name').press('End');
+    await field('Name').press('Backspace');
+    await button('Save').click();
+    await button(name.slice(0, -1)).waitFor();
+    await closed();
+    await sound();
+  });
+
   test('the form of a room has the address of its sign, where a code is shown, and that of a location of its board', async () => {
     for (const [part, name, link] of [
       ['Locations', 'Tokyo', /\/board\/\d+$/],

@@ -1,5 +1,6 @@
 /** Exceptions from the weekly hours, on single dates: each change writes the list in the version that was read, and can be undone. */
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import type { Refusal } from '../client.ts';
 import { dayAt, dayText, ownZone } from '../clock.ts';
 import type { ExceptionsFragment, OpeningExceptionInput } from '../generated/graphql.ts';
@@ -76,7 +77,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
         ${h(Field, { label: t().from, type: 'date', value: fromDate, onInput: (text) => set({ fromDate: text, ...(!isEndChosen && { toDate: text }) }), required: true, autofocus: true })}
         ${h(Field, { label: t().to, type: 'date', value: toDate, min: fromDate, onInput: chooseEnd, required: true })}
       </div>
-      ${h(Field, { label: t().reason, value: reason ?? '', onInput: (text) => set({ reason: text }), maxLength: 200 })}
+      ${h(Field, { label: t().reason, value: reason ?? '', onInput: (text) => set({ reason: text }), maxLength: longest.reason })}
       ${h(Check, { label: t().closedAll, checked: closed, onChange: (checked) => set({ closed: checked, ...(!checked && periods.length === 0 && { periods: [{ opens: '08:00', closes: '18:00' }] }) }) })}
       ${
         !closed &&

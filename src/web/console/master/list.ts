@@ -1,4 +1,5 @@
 /** What the lists of records share, and their forms: the button for a new one, the table, the name, and the button that deletes. */
+import { longest } from '../../../names.ts';
 import { go } from '../address.ts';
 import { addressOf, type Refusal } from '../client.ts';
 import { Field, type FieldProperties } from '../parts/field.ts';
@@ -56,7 +57,7 @@ export const memberField = <Values extends object>(
 
 /** The first field of a form. */
 export const nameField = (draft: TypedDraft<{ name: string }>) =>
-  memberField(draft, 'name', { required: true, autofocus: true, maxLength: 100 });
+  memberField(draft, 'name', { required: true, autofocus: true, maxLength: longest.name });
 
 /** Nothing for a record that is new. */
 export const deleteButton = <Read>(record: Read | null, onDelete: (record: Read) => void) =>

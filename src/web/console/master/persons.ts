@@ -1,5 +1,6 @@
 /** The persons: a table, and the form of the one that the address names, with its PINs and its erasure. */
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { go, place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import { ownZone } from '../clock.ts';
@@ -60,7 +61,7 @@ const PersonForm: Component<FormProperties> = ({ person, onSaved, onClose }) => 
     fields: ['name', 'email', 'role', 'teacherCode', 'timeZone', 'active'],
     onClose,
     children: html`
-      ${input('name', { required: true, autofocus: true, maxLength: 200 })}
+      ${input('name', { required: true, autofocus: true, maxLength: longest.name })}
       ${input('email', { required: true, type: 'email' })}
       ${input('role', { choices: roles.map((role) => ({ value: role, text: t().roles[role] })), hint: known && t().roleMay[known] })}
       ${input('teacherCode', { hint: t().codeHint })}

@@ -1,5 +1,6 @@
 /** The PINs of a person: made, shown once, listed, revoked. */
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { act, ask } from '../client.ts';
 import { addDays, instantOf, moment, ownZone } from '../clock.ts';
 import {
@@ -63,7 +64,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
     )}
     <form onSubmit=${submit(async () => void ((await make()) && setLabel('')))}>
       <div class="fields">
-        ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: 100, fault: faultAt(refusal, 'label') })}
+        ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: longest.label, fault: faultAt(refusal, 'label') })}
         ${h(Field, { label: t().lastDay, type: 'date', value: last, onInput: setLast, fault: faultAt(refusal, 'expiresAt') })}
       </div>
       ${h(RefusedBox, { refusal, fields: ['label', 'expiresAt'] })}

@@ -1,5 +1,6 @@
 /** The form of a room: creates, changes, moves and retires it, and takes it back into use. */
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { act, ask } from '../client.ts';
 import {
   type CalendarEdits,
@@ -151,11 +152,11 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
     names: [...locations, ...policies],
     onClose,
     children: html`
-      ${input('name', { required: true, autofocus: true, maxLength: 100 })}
+      ${input('name', { required: true, autofocus: true, maxLength: longest.name })}
       ${input('locationId', { choices: choicesOf(inUse) })}
       ${isMoving && html`<p class="hint">${t().moves(nameIn(locations, base.locationId), nameIn(locations, values.locationId))}</p>`}
       <div class="fields">
-        ${input('kind', { hint: t().kindHint, maxLength: 50, suggestions: [...new Set(rooms.map(({ kind }) => kind))].sort() })}
+        ${input('kind', { hint: t().kindHint, maxLength: longest.kind, suggestions: [...new Set(rooms.map(({ kind }) => kind))].sort() })}
         ${input('capacity', { type: 'number', min: 0 })}
       </div>
       ${input('equipment', { hint: t().equipmentHint })}

@@ -1,4 +1,5 @@
 /** The tenant: its name, its parameters, and how its signs and boards look. */
+import { longest } from '../../../names.ts';
 import { act, ask } from '../client.ts';
 import {
   type CalendarEdits,
@@ -68,7 +69,7 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
   return html`
     <form class="panel" onSubmit=${submit(save)}>
       ${stale && h(StaleBox, { stale })}
-      ${h(Field, { label: t().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, maxLength: 200, fault: faultAt(refusal, 'name') })}
+      ${h(Field, { label: t().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, maxLength: longest.name, fault: faultAt(refusal, 'name') })}
       ${h(Check, { label: t().usersMayImport, checked: values.usersMayImport, onChange: (usersMayImport) => set({ usersMayImport }) })}
       <div class="fields">${rule('calendarWriting')}${rule('calendarEdits')}</div>
       ${h(Check, { label: t().declineConflicts, checked: values.declineConflicts, onChange: (declineConflicts) => set({ declineConflicts }) })}

@@ -1,5 +1,6 @@
 /** The form that makes a booking or a series, and changes one. A refusal keeps what was typed and offers what would be free. */
 import { useEffect, useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { minutesOf } from '../../../time/days.ts';
 import { line } from '../../bidi.ts';
 import { randomKey } from '../../random-key.ts';
@@ -137,7 +138,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const organizerFault = hasTried && whom.unknown ? t().unknownPerson : faultAt(refusal, 'organizerId');
   const form = html`
     <form onSubmit=${submit(() => send())}>
-      ${h(Field, { label: t().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: 200, fault: faultAt(refusal, 'subject') })}
+      ${h(Field, { label: t().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: longest.subject, fault: faultAt(refusal, 'subject') })}
       ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
       ${h(BookingTimes, { wanted: { ...wanted, day, lastDay }, timeZone, start, end, set })}
       ${room && !isBackwards && h(ClosedHint, { room, days, start, end })}
@@ -146,7 +147,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
       ${!booking && h(RepeatFields, { choice, count: isShort ? undefined : days.length, refusal, set })}
       ${!booking && h(Organizer, { whom, onChange: (value) => set({ whom: value }), fault: organizerFault })}
-      ${h(Field, { label: t().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: 2000, fault: faultAt(refusal, 'description') })}
+      ${h(Field, { label: t().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: longest.description, fault: faultAt(refusal, 'description') })}
       ${h(Check, { label: t().isPrivate, checked: isPrivate, onChange: (checked) => set({ isPrivate: checked }) })}
       ${!booking && isAdmin && h(Check, { label: t().block, checked: block, onChange: (checked) => set({ block: checked }) })}
       ${h(RefusedBox, { refusal, fields: fieldNames })}

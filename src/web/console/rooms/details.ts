@@ -1,5 +1,6 @@
 /** The details of a booking, and what can be done with it. */
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { ask } from '../client.ts';
 import { offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
 import { BookingDetailsDocument, type BookingDetailsQuery, type Scope } from '../generated/graphql.ts';
@@ -71,7 +72,7 @@ const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> =
     void run();
   };
   return html`
-    ${decides && h(Field, { label: t().reason, value: reason, onInput: setReason, maxLength: 500 })}
+    ${decides && h(Field, { label: t().reason, value: reason, onInput: setReason, maxLength: longest.reason })}
     ${(may || decides) && seriesId && scopeField(scope, setScope)}
     <div class="buttons end">
       ${

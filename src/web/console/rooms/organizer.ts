@@ -1,6 +1,7 @@
 /** Chooses the organizer of a booking. Persons who may not book for others do not see it. */
 
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { line } from '../../bidi.ts';
 import { ask, pages } from '../client.ts';
 import { BookersForOthersDocument, OrganizersDocument } from '../generated/graphql.ts';
@@ -66,7 +67,7 @@ export const Organizer: Component<OrganizerProperties> = ({ whom, onChange, faul
     placeholder: person.value?.name ?? '',
     suggestions: asked.data.map(({ text }) => text),
     autocomplete: 'off',
-    maxLength: 200,
+    maxLength: longest.name,
     hint: t().organizerHint,
     fault,
   });

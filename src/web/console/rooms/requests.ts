@@ -1,5 +1,6 @@
 /** The requests about which the person decides. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { ask } from '../client.ts';
 import { rangeIn } from '../clock.ts';
 import { FollowRequestsDocument, RequestsDocument, type Scope } from '../generated/graphql.ts';
@@ -56,7 +57,7 @@ const Request: Component<Omit<RequestsProperties, 'requests' | 'onClose'> & { bo
     ${
       isDeclining
         ? html`<form class="decline" onSubmit=${submit(decide('Declined'))}>
-          ${h(Field, { label: t().reason, value: reason, onInput: setReason, maxLength: 500, autofocus: true })}
+          ${h(Field, { label: t().reason, value: reason, onInput: setReason, maxLength: longest.reason, autofocus: true })}
           <div class="buttons">
             <button class="danger" aria-label="${t().decline}: ${subjectOf(booking)}">${t().decline}</button>
             <button type="button" onClick=${() => setDeclining(false)}>${t().keep}</button>

@@ -1,5 +1,6 @@
 /** Calendar addresses, for a timetable or a room in one's own calendar program: to make, show once, list and revoke. */
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { go, place } from '../address.ts';
 import { act, ask, pages } from '../client.ts';
 import { moment } from '../clock.ts';
@@ -62,8 +63,8 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
       ${made && h(Secret, { label: t().address, value: made, hint: t().once })}
       <form onSubmit=${submit(async () => void ((await make()) && setLabel('')))}>
         <div class="fields">
-          ${(kind === 'class' || kind === 'teacher') && h(Field, { label: t().names[kind], value: name, onInput: setName, required: true, maxLength: 100, fault: faultAt(refusal, kind) })}
-          ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: 100, placeholder: t().labelHint, fault: faultAt(refusal, 'label') })}
+          ${(kind === 'class' || kind === 'teacher') && h(Field, { label: t().names[kind], value: name, onInput: setName, required: true, maxLength: longest.name, fault: faultAt(refusal, kind) })}
+          ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: longest.label, placeholder: t().labelHint, fault: faultAt(refusal, 'label') })}
           <button class="main" disabled=${isBusy}>${t().makeNow}</button>
         </div>
         ${h(RefusedBox, { refusal, fields: ['label', 'class', 'teacher'] })}

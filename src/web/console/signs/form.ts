@@ -1,5 +1,6 @@
 /** The form that pairs a device by the code that it shows, and that changes what a sign shows and may do. */
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { act, type Refusal } from '../client.ts';
 import { ChangeSignDocument, type DisplayPrivacy, PairSignDocument, type SignFragment } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -80,8 +81,8 @@ export const SignForm: Component<FormProperties> = ({ sign, rooms, locations, on
   const body = html`
     <form onSubmit=${submit(send)}>
       ${h(RefusedBox, { refusal, fields: ['code', 'name'] })}
-      ${!sign && h(Field, { label: t().code, value: code, onInput: setCode, hint: t().codeHint, fault: faultAt(refusal, 'code'), required: true, autofocus: true, autocomplete: 'off', maxLength: 40 })}
-      ${h(Field, { label: t().name, value: name, onInput: setName, hint: sign ? undefined : t().nameHint, fault: faultAt(refusal, 'name'), required: Boolean(sign), maxLength: 200 })}
+      ${!sign && h(Field, { label: t().code, value: code, onInput: setCode, hint: t().codeHint, fault: faultAt(refusal, 'code'), required: true, autofocus: true, autocomplete: 'off', maxLength: longest.code })}
+      ${h(Field, { label: t().name, value: name, onInput: setName, hint: sign ? undefined : t().nameHint, fault: faultAt(refusal, 'name'), required: Boolean(sign), maxLength: longest.name })}
       ${h(RoomChoice, { rooms, chosen: resourceIds, isAsOpen: !sign && !locationId, onChange: setResourceIds })}
       ${h(Field, { label: t().location, value: locationId, onInput: setLocationId, choices: [{ value: '', text: t().noLocation }, ...locations.map(({ id, name }) => ({ value: id, text: name }))] })}
       ${h(Field, { label: t().privacy, value: privacy, onInput: (value) => setPrivacy(value as DisplayPrivacy), choices: Object.entries(t().privacies).map(([value, text]) => ({ value, text })) })}

@@ -1,5 +1,6 @@
 /** All batches as a live list, filtered by the address. */
 import { useEffect, useState } from 'preact/hooks';
+import { lessonLimits } from '../../../names.ts';
 import { addressWith, go, place } from '../address.ts';
 import { ask } from '../client.ts';
 import { readFirst } from '../first-pages.ts';
@@ -90,7 +91,7 @@ const Filters: Component<{ wish: Wish }> = ({ wish }) => {
         ],
         onInput: (state) => go({ state, page: undefined }),
       })}
-      ${h(Field, { label: t().jobKey, type: 'search', value: typed, onInput: setTyped, maxLength: 128 })}
+      ${h(Field, { label: t().jobKey, type: 'search', value: typed, onInput: setTyped, maxLength: lessonLimits.key })}
       ${h(Check, { label: t().mine, checked: wish.mine, onChange: (mine) => go({ mine: mine ? 'yes' : undefined, page: undefined }) })}
     </div>
   `;

@@ -1,5 +1,6 @@
 /** The rows of a file: to filter, and to correct in place. One cell is in the tab order; arrow keys move from there. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { lessonLimits } from '../../../names.ts';
 import { withLocalTimes } from '../clock.ts';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
@@ -48,7 +49,7 @@ function CellInput({
     if (event.key === 'Enter') end(self.current?.value);
     else if (event.key === 'Escape') end(undefined);
   };
-  return html`<input ref=${self} aria-label=${label} value=${value} maxlength="4000" onKeyDown=${key} onBlur=${() => end(self.current?.value)} />`;
+  return html`<input ref=${self} aria-label=${label} value=${value} maxlength=${lessonLimits.text} onKeyDown=${key} onBlur=${() => end(self.current?.value)} />`;
 }
 
 /** The rows that contain a text, searched in slices, since there may be a hundred thousand; undefined while searching. */

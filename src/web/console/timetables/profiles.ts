@@ -1,5 +1,6 @@
 /** Profiles: how files are read, stored on the server under a name. One is chosen for this file, or made from its settings. */
 import { useState } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { act, ask, type Refusal } from '../client.ts';
 import {
   ChangeTimetableProfileDocument,
@@ -149,7 +150,7 @@ export const Profiles: Component<{
       ${h(Field, {
         label: files().profileName,
         value: name,
-        maxLength: 100,
+        maxLength: longest.profile,
         disabled: isOff,
         onInput: setName,
       })}

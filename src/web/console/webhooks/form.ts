@@ -1,5 +1,6 @@
 /** A webhook in a form: its name, its address, and which events it gets. */
 import { useRef } from 'preact/hooks';
+import { longest } from '../../../names.ts';
 import { act, isUnanswered } from '../client.ts';
 import { ChangeHookDocument, CreateHookDocument, type EventKind } from '../generated/graphql.ts';
 import { RecordDialog, useRecord } from '../master/record.ts';
@@ -66,8 +67,8 @@ export const HookForm: Component<FormProperties> = ({ hook, onSaved, onSecret, o
       if (made.current) onSecret(...made.current);
     },
     children: html`
-      ${h(Field, { label: t().name, value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: 200, fault: faultAt(refusal, 'name') })}
-      ${h(Field, { label: t().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, required: true, maxLength: 2000, fault: faultAt(refusal, 'url') })}
+      ${h(Field, { label: t().name, value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: longest.name, fault: faultAt(refusal, 'name') })}
+      ${h(Field, { label: t().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, required: true, maxLength: longest.url, fault: faultAt(refusal, 'url') })}
       <fieldset class="choice" aria-describedby=${fault && 'kinds-fault'}>
         <legend>${t().events}</legend>
         <div class="options">
