@@ -1,4 +1,5 @@
 /** What needs attention first: signs, calendars, imports, problems of rooms, requests, webhooks and PINs, each with the screen where it can be fixed. */
+import { dayLength } from '../../../time/days.ts';
 import { ask, pages } from '../client.ts';
 import { dayAt, dayText, moment, ownZone } from '../clock.ts';
 import {
@@ -33,12 +34,11 @@ type Sign = NonNullable<SignsToMindQuery['displays']>['nodes'][number];
 export type Webhook = NonNullable<WebhooksToMindQuery['webhooks']>['nodes'][number];
 type Calendar = NonNullable<MailToMindQuery['mailSubscriptions']>[number];
 
-const day = 86_400_000;
 const lowBattery = 15;
 const [batchDays, signDays, pinDays] = [7, 14, 30];
 
 const date = (at: string) => dayText(dayAt(ownZone, Date.parse(at)), 'medium');
-const isWithin = (at: string, days: number) => Date.parse(at) - present() < days * day;
+const isWithin = (at: string, days: number) => Date.parse(at) - present() < days * dayLength;
 
 function* ofSign({ id, name, heardAt, silentSince, expiresAt, revokedAt, health }: Sign): Generator<Matter> {
   if (revokedAt) return;
@@ -117,7 +117,7 @@ function* ofPerson({ name, pins }: PersonToMindFragment): Generator<Matter> {
   for (const { id, label, expiresAt, revokedAt } of pins?.nodes ?? []) {
     if (revokedAt || !expiresAt || !isWithin(expiresAt, pinDays)) continue;
     const ended = Date.parse(expiresAt) < present();
-    if (ended && present() - Date.parse(expiresAt) > batchDays * day) continue;
+    if (ended && present() - Date.parse(expiresAt) > batchDays * dayLength) continue;
     const text = (ended ? t().pinEnded : t().pinEnds)(name, label, date(expiresAt));
     yield { key: id, level: 'warning', text, screen: 'master', members: { part: 'persons' } };
   }
@@ -134,7 +134,7 @@ export type Minded = {
 };
 
 export async function readAttention(stop: AbortSignal): Promise<Minded> {
-  const since = new Date(present() - batchDays * day).toISOString();
+  const since = new Date(present() - batchDays * dayLength).toISOString();
   async function readSigns(): Promise<Sign[]> {
     const signs: Sign[] = [];
     for await (const some of pages(async (after) => (await ask(SignsToMindDocument, { after }, stop)).displays))

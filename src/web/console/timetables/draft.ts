@@ -2,6 +2,7 @@
  * The files that were dropped, and their corrections: kept in this browser for the person until they are imported, or for a day.
  * The files are written once, unchanged; the rest with each change.
  */
+import { dayLength } from '../../../time/days.ts';
 import { mandator } from '../client.ts';
 import { person } from '../session.ts';
 import type { Mapping } from './columns.ts';
@@ -78,7 +79,6 @@ export const isCurrent = (work: Work, sent: { version: number } | undefined): bo
 export const cellAt = ({ sheets, work }: Draft, sheet: number, row: number, column: number): string =>
   work.corrected[`${sheet} ${row} ${column}`] ?? sheets[sheet]?.rows[row]?.[column] ?? '';
 
-const dayMs = 86_400_000;
 const stores = ['file', 'work'] as const;
 
 function openDatabase(): Promise<IDBDatabase> {
@@ -118,7 +118,7 @@ export async function readKept(): Promise<{ files: readonly KeptFile[]; work: Wo
     if (!found) return undefined;
     const { savedAt, ...work } = found;
     const files = await transact<readonly KeptFile[]>('readonly', (store) => store('file').get(key()));
-    if (Date.now() - savedAt <= dayMs && Array.isArray(files)) return { files, work };
+    if (Date.now() - savedAt <= dayLength && Array.isArray(files)) return { files, work };
     await forgetDraft();
     return undefined;
   } catch {
