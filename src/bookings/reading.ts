@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkReader, groupsOfDecider, maySeeAll, mayShow } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { instantKey, type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { countPerParent, type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
 import { openSnapshot } from '../db/snapshot.ts';
 import { getterOf, noRecord } from '../records.ts';
@@ -26,11 +26,7 @@ type Listed = Booking & Pick<StoredWithKey, 'key'>;
 /** The order is that in which the bookings begin to occupy their resources. */
 export const bookingList: List<Listed, BookingKey> = {
   name: 'bookings',
-  key: z.tuple([
-    // The range of PostgreSQL's timestamptz.
-    z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
-    longIdKey,
-  ]),
+  key: z.tuple([instantKey, longIdKey]),
   keyOf: ({ key }) => key,
 };
 

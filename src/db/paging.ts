@@ -27,6 +27,9 @@ export const idKey = z.int().min(0).max(mostId);
 /** The key of a list that is sorted by a bigint id. */
 export const longIdKey = z.int().min(0).max(mostLongId);
 
+/** The part of a key that is a timestamptz, in microseconds. */
+export const instantKey = z.string().regex(/^(-\d{1,17}|\d{1,18})$/);
+
 /** At most `limit` of the items between two keys: the first ones, or the last ones when it is read backward. */
 export type PageRequest<Key extends SortKey = number> = {
   limit: number;

@@ -14,7 +14,7 @@ import {
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { boundsOf } from '../db/page-query.ts';
-import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
+import { instantKey, type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import type { IdOfParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
 import { dayLength } from '../time/days.ts';
@@ -49,12 +49,7 @@ export type Lesson = {
 
 export const lessonList: List<Lesson, LessonKey> = {
   name: 'lessons',
-  key: z.tuple([
-    // The range of PostgreSQL's timestamptz.
-    z.string().regex(/^(-\d{1,17}|\d{1,18})$/),
-    longIdKey,
-    storableText,
-  ]),
+  key: z.tuple([instantKey, longIdKey, storableText]),
   keyOf: ({ key }) => key,
 };
 
