@@ -7,7 +7,7 @@ import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/conn
 import { given } from '../graphql/given.ts';
 import { idArgument } from '../graphql/ids.ts';
 import { describeMember } from '../graphql/names.ts';
-import { nodeOf } from '../graphql/nodes.ts';
+import { nodeOf, orNull } from '../graphql/nodes.ts';
 import { recordType } from '../graphql/record.ts';
 import type { CreatedToken } from './service.ts';
 import * as feed from './service.ts';
@@ -75,10 +75,7 @@ export const addTypes: AddTypes = (builder) => {
       description:
         'Your tokens for the calendar feed of a resource, for Admins those of all persons, oldest first; null if the tenant has no resource with this id.',
       resolve: (_root, { resourceId, ...page }, { context, viewer }) =>
-        feed.listTokens(context.db, viewer, resourceId, pageOf(feed.tokenList, page)).catch((error: unknown) => {
-          if (error instanceof NotFound) return null;
-          throw error;
-        }),
+        orNull(feed.listTokens(context.db, viewer, resourceId, pageOf(feed.tokenList, page))),
     }),
   );
   builder.queryField('timetableTokens', (t) =>

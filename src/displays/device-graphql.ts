@@ -4,7 +4,7 @@ import { bodyType } from '../graphql/body.ts';
 import { type AddTypes, type Builder, typeNamed } from '../graphql/builder.ts';
 import { connectionType, listFrameCost, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument } from '../graphql/ids.ts';
-import { nodeOf } from '../graphql/nodes.ts';
+import { nodeOf, orNull } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { resolveFrame } from '../graphql/streams.ts';
 import * as wire from './device-wire.ts';
@@ -50,11 +50,7 @@ function addAdminFields(builder: Builder, display: DisplayType): void {
       nullable: true,
       args: { id: idArgument(t.arg, 'display', id) },
       description: 'A display by its own id, for Admins; null if the tenant has none with this id.',
-      resolve: (_root, { id }, { context, viewer }) =>
-        displays.getDevice(context.db, viewer, id).catch((error: unknown) => {
-          if (error instanceof NotFound) return null;
-          throw error;
-        }),
+      resolve: (_root, { id }, { context, viewer }) => orNull(displays.getDevice(context.db, viewer, id)),
     }),
   );
   builder.objectField(typeNamed<{ id: number }>('Resource'), 'displays', (t) =>

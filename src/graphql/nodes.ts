@@ -30,6 +30,13 @@ export function nodeOf<Name extends IdNoun>(
   return { interfaces: ['Node'], extensions: { findNode } };
 }
 
+/** Null for what the tenant does not have. */
+export const orNull = <Value>(found: Promise<Value>): Promise<Value | null> =>
+  found.catch((error: unknown) => {
+    if (error instanceof NotFound) return null;
+    throw error;
+  });
+
 /** The query for one record by its id. @param find has the rights of the query */
 export function recordQuery<Name extends IdNoun, Found extends object>(
   t: QueryFieldBuilder<Types, object>,
@@ -52,10 +59,7 @@ async function findNode(schema: GraphQLSchema, call: GraphqlCall, id: string, na
   const name = named && upperFirst(named.noun);
   const find = name && (schema.getType(name)?.extensions['findNode'] as FindNode | undefined);
   if (!named || !find) return null;
-  const found = await find(call, named.id).catch((error: unknown) => {
-    if (error instanceof NotFound) return null;
-    throw error;
-  });
+  const found = await orNull(find(call, named.id));
   if (found) names.set(found, name);
   return found ?? null;
 }

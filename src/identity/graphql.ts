@@ -4,7 +4,7 @@ import { judgedBy } from '../graphql/body.ts';
 import { type AddTypes, typeNamed } from '../graphql/builder.ts';
 import { connectionType, pageArguments, pageCost, pageOf } from '../graphql/connection.ts';
 import { idArgument, idFields } from '../graphql/ids.ts';
-import { nodeOf } from '../graphql/nodes.ts';
+import { nodeOf, orNull } from '../graphql/nodes.ts';
 import { recordFields } from '../graphql/record.ts';
 import { createPinFor, findPin, listPinsOf, listPinsTogether, type Pin, pinList, revokePinOf } from './service.ts';
 import { newPin, pinRecord, toPinRecord } from './wire.ts';
@@ -49,10 +49,7 @@ export const addTypes: AddTypes = (builder) => {
       complexity: pageCost,
       description: 'The PINs of a person, oldest first, for Admins; null if the tenant has no person with this id.',
       resolve: (_root, { personId, ...page }, { context, viewer }) =>
-        listPinsOf(context.db, viewer, personId, pageOf(pinList, page)).catch((error: unknown) => {
-          if (error instanceof NotFound) return null;
-          throw error;
-        }),
+        orNull(listPinsOf(context.db, viewer, personId, pageOf(pinList, page))),
     }),
   );
   builder.mutationFields((t) => ({

@@ -2,6 +2,7 @@ import { Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed } from 
 import { bodyType } from '../graphql/body.ts';
 import { type AddTypes, typeNamed } from '../graphql/builder.ts';
 import { idArgument } from '../graphql/ids.ts';
+import { orNull } from '../graphql/nodes.ts';
 import { enumType, recordFields, recordType } from '../graphql/record.ts';
 import { type Preview, previewRetirement, type Retired, type RetirementWish, retire } from './service.ts';
 import * as wire from './wire.ts';
@@ -44,10 +45,7 @@ export const addTypes: AddTypes = (builder) => {
       },
       description: 'What the retirement of a resource would affect now, for Admins; null if there is no such resource.',
       resolve: (_root, { resourceId }, { context, viewer }) =>
-        previewRetirement(context.db, viewer, resourceId).catch((error: unknown) => {
-          if (error instanceof NotFound) return null;
-          throw error;
-        }),
+        orNull(previewRetirement(context.db, viewer, resourceId)),
     }),
   );
   builder.mutationField('retireResource', (t) =>
