@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
-import { id, paging } from '../query-parameters.ts';
-import { listAnswer } from '../rest/lists.ts';
+import { id } from '../query-parameters.ts';
+import { listRoute } from '../rest/lists.ts';
 import { type DescribedAnswer, forDisplays, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import { readIfMatch, readOptionalIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
 import { decisionBody } from './decision-wire.ts';
@@ -82,20 +81,17 @@ const one = (description: string, changes: object = {}): Record<200, DescribedAn
 
 export const routes: Route[] = [
   ...timetableRoutes,
-  route({
-    method: 'GET',
+  listRoute({
     path,
     summary: 'List bookings',
     description:
       'The bookings of the tenant that occupy their resources between `From` and `To`, whatever their status, in the order in which they begin to. Separate several values by commas, or repeat the parameter. Of a private booking, others see only that it is there.',
-    query: bookingFilter.extend({ Order: bookingOrder, ...paging }),
-    answers: { 200: pageOfBookings },
+    filter: bookingFilter.extend({ Order: bookingOrder }),
+    page: pageOfBookings,
     problems: { 403: forDisplays },
-    handle: async ({ db }, { viewer, query }) => {
-      const { Limit, Cursor, ...filter } = query;
-      const page = readPage(bookings.bookingList, Limit, Cursor);
-      return listAnswer(await bookings.listBookings(db, viewer, toFields(filter), page), wire.toBookingRecord);
-    },
+    of: bookings.bookingList,
+    run: bookings.listBookings,
+    toRecord: wire.toBookingRecord,
   }),
   route({
     method: 'POST',

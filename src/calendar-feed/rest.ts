@@ -1,14 +1,13 @@
 import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
 import type { Context, Viewer } from '../context.ts';
-import { readPage } from '../db/paging.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { toFields, upperFirst } from '../fields.ts';
 import { isKnown } from '../http/answers.ts';
-import { id, paging } from '../query-parameters.ts';
+import { id } from '../query-parameters.ts';
 import type { RestAnswer } from '../rest/answers.ts';
 import { countWrongToken } from '../rest/limits.ts';
-import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
+import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
 import { type DescribedAnswer, forDisplays, type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
@@ -83,20 +82,17 @@ export const routes: Route[] = [
       return await answerFeed(context, viewer, { resourceId: params.id }, request);
     },
   }),
-  route({
-    method: 'GET',
+  listRoute({
     path: tokensPath,
     summary: 'List the calendar tokens of a resource',
     description:
       'Your tokens, for Admins those of all persons; oldest first, including revoked ones; the tokens themselves are not shown.',
     params: z.object({ id: resourceId }),
-    query: z.strictObject(paging),
-    answers: { 200: pageAnswer('One page of tokens.', tokenList, wire.examples.page) },
+    page: pageAnswer('One page of tokens.', tokenList, wire.examples.page),
     problems: { 403: forDisplays },
-    handle: async ({ db }, { viewer, params, query }) => {
-      const page = readPage(feed.tokenList, query.Limit, query.Cursor);
-      return listAnswer(await feed.listTokens(db, viewer, params.id, page), wire.toTokenRecord);
-    },
+    of: feed.tokenList,
+    run: (db, viewer, _filter, page, named) => feed.listTokens(db, viewer, named.id, page),
+    toRecord: wire.toTokenRecord,
   }),
   route({
     method: 'POST',
@@ -152,19 +148,16 @@ export const routes: Route[] = [
       return await answerFeed(context, viewer, toFields(of), request);
     },
   }),
-  route({
-    method: 'GET',
+  listRoute({
     path: timetableTokensPath,
     summary: 'List the calendar tokens of timetables',
     description:
       'Your tokens, for Admins those of all persons; oldest first, including revoked ones; the tokens themselves are not shown.',
-    query: z.strictObject(paging),
-    answers: { 200: pageAnswer('One page of tokens.', tokenList, wire.examples.pageOfTimetables) },
+    page: pageAnswer('One page of tokens.', tokenList, wire.examples.pageOfTimetables),
     problems: { 403: forDisplays },
-    handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(feed.tokenList, query.Limit, query.Cursor);
-      return listAnswer(await feed.listTokens(db, viewer, null, page), wire.toTokenRecord);
-    },
+    of: feed.tokenList,
+    run: (db, viewer, _filter, page) => feed.listTokens(db, viewer, null, page),
+    toRecord: wire.toTokenRecord,
   }),
   route({
     method: 'POST',

@@ -1,17 +1,16 @@
 /** Devices over REST: Admins pair, list, change and revoke them; devices report their health. */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
-import { id, paging } from '../query-parameters.ts';
+import { id } from '../query-parameters.ts';
 import type { RestAnswer } from '../rest/answers.ts';
-import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
+import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
 import { anonymousRoute, type DescribedAnswer, type Route, route } from '../rest/route.ts';
 import { readIfMatch } from '../rest/versions.ts';
 import * as wire from './device-wire.ts';
 import * as displays from './service.ts';
 
-const path = '/v1.0/displays';
+export const path = '/v1.0/displays';
 export const pairingsPath = `${path}/pairings`;
 const params = z.object({ id: id('display', 'The Id of the display.') });
 const forAdmins = { 403: 'Only an Admin may manage displays.' };
@@ -86,20 +85,15 @@ const ownRoutes = [
 
 export const deviceRoutes: Route[] = [
   ...ownRoutes,
-  route({
-    method: 'GET',
+  listRoute({
     path,
     summary: 'List displays',
     description: 'By id, with the time when each was last heard from; including silent and revoked ones.',
-    query: z.strictObject(paging),
-    answers: {
-      200: pageAnswer('One page of displays.', listOf(wire.displayRecord, 'DisplayList'), wire.examples.page),
-    },
+    page: pageAnswer('One page of displays.', listOf(wire.displayRecord, 'DisplayList'), wire.examples.page),
     problems: forAdmins,
-    handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(displays.displayList, query.Limit, query.Cursor);
-      return listAnswer(await displays.listDevices(db, viewer, page), wire.toDisplayRecord);
-    },
+    of: displays.displayList,
+    run: (db, viewer, _filter, page) => displays.listDevices(db, viewer, page),
+    toRecord: wire.toDisplayRecord,
   }),
   route({
     method: 'POST',

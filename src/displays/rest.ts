@@ -2,13 +2,11 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { id } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
-import { deviceRoutes } from './device-rest.ts';
+import { deviceRoutes, path } from './device-rest.ts';
 import * as displays from './service.ts';
 import * as wire from './wire.ts';
 
 export { pairingRoutes, pairingsPath } from './device-rest.ts';
-
-const path = '/v1.0/displays';
 
 const longestPoll = 300;
 const shortestPoll = 10;

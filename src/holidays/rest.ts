@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { readPage } from '../db/paging.ts';
-import { toFields } from '../fields.ts';
-import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
+import { id } from '../query-parameters.ts';
+import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
 import { recordRoutes } from '../rest/record-routes.ts';
-import { forDisplays, type Route, route } from '../rest/route.ts';
+import { forDisplays, type Route } from '../rest/route.ts';
 import * as holidays from './service.ts';
 import * as wire from './wire.ts';
 
@@ -44,37 +42,27 @@ export const routes: Route[] = [
     },
     remove: { description: 'Its holidays no longer close anything.', run: holidays.deleteCalendar },
   }),
-  route({
-    method: 'GET',
+  listRoute({
     path: `${path}/:id/bookings`,
     summary: 'List the bookings on holidays of a calendar',
     description:
       'Future bookings on a holiday of the calendar, by id. Dates for which the resource or its location has an exception are left out. For Admins.',
     params,
-    query: z.strictObject(paging),
-    answers: {
-      200: pageAnswer('One page of bookings.', listOf(wire.closedBooking, 'BookingInHolidayList'), wire.bookingExample),
-    },
+    page: pageAnswer('One page of bookings.', listOf(wire.closedBooking, 'BookingInHolidayList'), wire.bookingExample),
     problems: { 403: forAdmins },
-    handle: async ({ db }, { viewer, params: named, query }) => {
-      const page = readPage(holidays.closedBookingList, query.Limit, query.Cursor);
-      return listAnswer(await holidays.listClosedBookings(db, viewer, named.id, page), wire.toClosedBooking);
-    },
+    of: holidays.closedBookingList,
+    run: (db, viewer, _filter, page, named) => holidays.listClosedBookings(db, viewer, named.id, page),
+    toRecord: wire.toClosedBooking,
   }),
-  route({
-    method: 'GET',
+  listRoute({
     path: '/v1.0/holidays',
     summary: 'List holidays',
     description: 'The holidays of all calendars by id, including those that are only shown.',
-    query: z.strictObject({ ...wire.holidayFilter.shape, ...paging }),
-    answers: {
-      200: pageAnswer('One page of holidays.', listOf(wire.holidayRecord, 'HolidayList'), wire.holidayExample),
-    },
+    filter: wire.holidayFilter,
+    page: pageAnswer('One page of holidays.', listOf(wire.holidayRecord, 'HolidayList'), wire.holidayExample),
     problems: { 403: forDisplays },
-    handle: async ({ db }, { viewer, query }) => {
-      const { Limit, Cursor, ...filter } = query;
-      const page = readPage(holidays.holidayList, Limit, Cursor);
-      return listAnswer(await holidays.listHolidays(db, viewer, toFields(filter), page), wire.toHolidayRecord);
-    },
+    of: holidays.holidayList,
+    run: holidays.listHolidays,
+    toRecord: wire.toHolidayRecord,
   }),
 ];

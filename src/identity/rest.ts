@@ -1,13 +1,12 @@
 /** The endpoints of the identity provider (contract 3), as in RFC 6749; and the PINs of persons. */
 import { type ErrorRequestHandler, type Request, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
-import { readPage } from '../db/paging.ts';
 import { MethodNotAllowed, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import { type BodyLimits, readBytes } from '../http/request-body.ts';
-import { id, paging } from '../query-parameters.ts';
+import { id } from '../query-parameters.ts';
 import { anonymousSender, limitTokenRequests } from '../rest/limits.ts';
-import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
+import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
 import { type Route, readIdempotencyKey, route } from '../rest/route.ts';
 import {
   apiScope,
@@ -168,19 +167,16 @@ const personId = id('person', 'The Id of the person.');
 const forAdmins = { 403: 'Only an Admin may manage PINs.' };
 
 export const routes: Route[] = [
-  route({
-    method: 'GET',
+  listRoute({
     path: pinPath,
     summary: 'List the PINs of a person',
     description: 'Oldest first, including revoked and expired ones; the PINs themselves are not shown.',
     params: z.object({ id: personId }),
-    query: z.strictObject(paging),
-    answers: {
-      200: pageAnswer('One page of PINs.', listOf(pinRecord, 'PinList'), examples.page),
-    },
+    page: pageAnswer('One page of PINs.', listOf(pinRecord, 'PinList'), examples.page),
     problems: forAdmins,
-    handle: async ({ db }, { viewer, params, query }) =>
-      listAnswer(await listPinsOf(db, viewer, params.id, readPage(pinList, query.Limit, query.Cursor)), toPinRecord),
+    of: pinList,
+    run: (db, viewer, _filter, page, named) => listPinsOf(db, viewer, named.id, page),
+    toRecord: toPinRecord,
   }),
   route({
     method: 'POST',

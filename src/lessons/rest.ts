@@ -6,7 +6,7 @@ import { toFields } from '../fields.ts';
 import { lessonLimits } from '../names.ts';
 import { flag, paging, waitSeconds } from '../query-parameters.ts';
 import { requestBody } from '../rest/body.ts';
-import { listAnswer, listOf } from '../rest/lists.ts';
+import { listAnswer, listOf, listRoute } from '../rest/lists.ts';
 import { type DescribedAnswer, type RestCall, readIdempotencyKey, route } from '../rest/route.ts';
 import { storableText } from '../storable.ts';
 import * as lessons from './service.ts';
@@ -134,34 +134,28 @@ export const routes = [
     summary: 'Delete jobs or lessons',
     description: 'Deletes the lessons that a job lists, or the whole job when it lists none.',
   }),
-  route({
-    method: 'GET',
+  listRoute({
     path,
     summary: 'List jobs',
     description: 'The jobs of the tenant without their lessons, newest first.',
-    query: wire.jobFilter.extend(paging),
-    answers: { 200: described('One page of jobs.', listOf(wire.jobRecord, 'JobList'), wire.examples.jobs) },
+    filter: wire.jobFilter,
+    page: described('One page of jobs.', listOf(wire.jobRecord, 'JobList'), wire.examples.jobs),
     problems: forDisplays,
-    handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(lessons.jobList, query.Limit, query.Cursor);
-      return listAnswer(await lessons.listJobs(db, viewer, toFields(query), page), wire.toJobRecord);
-    },
+    of: lessons.jobList,
+    run: lessons.listJobs,
+    toRecord: wire.toJobRecord,
   }),
-  route({
-    method: 'GET',
+  listRoute({
     path: '/v2.0/lessons',
     summary: 'List lessons',
     description:
       'The lessons of the tenant in order of Beginn. Several values of `Status` are separated by commas or sent one by one. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
-    query: wire.lessonFilter.extend({ Order: wire.lessonOrder, ...paging }),
-    answers: {
-      200: described('One page of lessons.', listOf(wire.lessonRecord, 'LessonList'), wire.examples.lessons),
-    },
+    filter: wire.lessonFilter.extend({ Order: wire.lessonOrder }),
+    page: described('One page of lessons.', listOf(wire.lessonRecord, 'LessonList'), wire.examples.lessons),
     problems: forDisplays,
-    handle: async ({ db }, { viewer, query }) => {
-      const page = readPage(lessons.lessonList, query.Limit, query.Cursor);
-      return listAnswer(await lessons.listLessons(db, viewer, toFields(query), page), wire.toLessonRecord);
-    },
+    of: lessons.lessonList,
+    run: lessons.listLessons,
+    toRecord: wire.toLessonRecord,
   }),
   route({
     method: 'GET',

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
-import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
+import { id } from '../query-parameters.ts';
+import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import * as problems from './service.ts';
@@ -17,22 +16,17 @@ const answered = (description: string, example: object) => ({
 });
 
 export const routes: Route[] = [
-  route({
-    method: 'GET',
+  listRoute({
     path,
     summary: 'List problems of rooms',
     description:
       'Problems that were reported at door signs, the latest first; settled ones are kept for `Limits.ProblemDays`. For Admins.',
-    query: z.strictObject({ ...wire.problemFilter.shape, ...paging }),
-    answers: {
-      200: pageAnswer('One page of problems.', listOf(wire.problemRecord, 'RoomProblemList'), wire.example),
-    },
+    filter: wire.problemFilter,
+    page: pageAnswer('One page of problems.', listOf(wire.problemRecord, 'RoomProblemList'), wire.example),
     problems: forAdmins,
-    handle: async ({ db }, { viewer, query }) => {
-      const { Limit, Cursor, ...filter } = query;
-      const page = readPage(problems.problemList, Limit, Cursor);
-      return listAnswer(await problems.listProblems(db, viewer, toFields(filter), page), wire.toProblemRecord);
-    },
+    of: problems.problemList,
+    run: problems.listProblems,
+    toRecord: wire.toProblemRecord,
   }),
   route({
     method: 'POST',

@@ -1,10 +1,9 @@
 /** The routes of one kind of record: list and read, and what it has of create, change and delete. */
 import { z } from 'zod';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
-import { type List, type Page, type PageRequest, readPage } from '../db/paging.ts';
+import type { List, Page, PageRequest } from '../db/paging.ts';
 import { type Fields, toFields } from '../fields.ts';
-import { paging } from '../query-parameters.ts';
-import { listAnswer, listOf, pageAnswer } from './lists.ts';
+import { listOf, listRoute, pageAnswer } from './lists.ts';
 import { type Route, route } from './route.ts';
 import { readIfMatch, recordAnswer, versionProblems } from './versions.ts';
 
@@ -99,19 +98,16 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
   });
   const page = listOf(record.schema, `${z.globalRegistry.get(record.schema)?.id}List`);
   return [
-    route({
-      method: 'GET',
+    listRoute({
       path,
       summary: `List ${named(plural)}`,
       description: list.description,
-      query: z.strictObject({ ...filter?.shape, ...paging }),
-      answers: { 200: pageAnswer(`One page of ${plural}.`, page, record.example) },
+      filter,
+      page: pageAnswer(`One page of ${plural}.`, page, record.example),
       problems: { 403: refusals.read },
-      handle: async ({ db }, { viewer, query }) => {
-        const { Limit, Cursor, ...wanted } = query;
-        const asked = readPage(list.of, Limit, Cursor);
-        return listAnswer(await list.run(db, viewer, toFields(wanted) as Filter, asked), record.of);
-      },
+      of: list.of,
+      run: (db, viewer, wanted, asked) => list.run(db, viewer, wanted as Filter, asked),
+      toRecord: record.of,
     }),
     route({
       method: 'GET',

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
-import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
+import { id } from '../query-parameters.ts';
+import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
 import { recordRoutes } from '../rest/record-routes.ts';
 import { forAdmins, forDisplays, type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
@@ -133,25 +132,20 @@ export const routes: Route[] = [
     },
     handle: async ({ db }, { viewer }) => recordAnswer(wire.toPersonRecord(await tenants.getOwnPerson(db, viewer))),
   }),
-  route({
-    method: 'GET',
+  listRoute({
     path: '/v1.0/persons/organizers',
     summary: 'List persons for whom a booking may be made',
     description:
       'The names of the active persons by id, without displays; for those who may book for others: Admins, and the groups that a policy names.',
-    query: z.strictObject({ ...wire.organizerFilter.shape, ...paging }),
-    answers: {
-      200: pageAnswer('One page of persons.', listOf(wire.personReference, 'PersonReferenceList'), {
-        PersonId: 1,
-        DisplayName: 'Ada Admin',
-      }),
-    },
+    filter: wire.organizerFilter,
+    page: pageAnswer('One page of persons.', listOf(wire.personReference, 'PersonReferenceList'), {
+      PersonId: 1,
+      DisplayName: 'Ada Admin',
+    }),
     problems: { 403: 'The caller may not book for others.' },
-    handle: async ({ db }, { viewer, query }) => {
-      const { Limit, Cursor, ...wanted } = query;
-      const page = readPage(tenants.organizerList, Limit, Cursor);
-      return listAnswer(await tenants.listOrganizers(db, viewer, toFields(wanted), page), wire.toPersonReference);
-    },
+    of: tenants.organizerList,
+    run: tenants.listOrganizers,
+    toRecord: wire.toPersonReference,
   }),
   ...recordRoutes({
     path: '/v1.0/persons',

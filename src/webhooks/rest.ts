@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { readPage } from '../db/paging.ts';
 import { toFields } from '../fields.ts';
-import { id, paging } from '../query-parameters.ts';
-import { listAnswer, listOf, pageAnswer } from '../rest/lists.ts';
+import { id } from '../query-parameters.ts';
+import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
 import { createdAnswer, recordRoutes } from '../rest/record-routes.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
@@ -139,26 +138,20 @@ export const routes: Route[] = [
       return recordAnswer(wire.toWebhookRecord(replayed));
     },
   }),
-  route({
-    method: 'GET',
+  listRoute({
     path: `${path}/:id/deliveries`,
     summary: 'List deliveries of a webhook',
     description: `Attempts of the last ${webhooks.keptDays} days with their answers, the latest first. For Admins.`,
     params,
-    query: z.strictObject({ ...wire.deliveryFilter.shape, ...paging }),
-    answers: {
-      200: pageAnswer(
-        'One page of deliveries.',
-        listOf(wire.deliveryRecord, 'WebhookDeliveryList'),
-        wire.deliveryExample,
-      ),
-    },
+    filter: wire.deliveryFilter,
+    page: pageAnswer(
+      'One page of deliveries.',
+      listOf(wire.deliveryRecord, 'WebhookDeliveryList'),
+      wire.deliveryExample,
+    ),
     problems: { 403: forAdmins },
-    handle: async ({ db }, { viewer, params: named, query }) => {
-      const { Limit, Cursor, Failed } = query;
-      const page = readPage(webhooks.deliveryList, Limit, Cursor);
-      const found = await webhooks.listDeliveries(db, viewer, named.id, { failed: Failed }, page);
-      return listAnswer(found, wire.toDeliveryRecord);
-    },
+    of: webhooks.deliveryList,
+    run: (db, viewer, filter, page, named) => webhooks.listDeliveries(db, viewer, named.id, filter, page),
+    toRecord: wire.toDeliveryRecord,
   }),
 ];
