@@ -41,8 +41,8 @@ type PlannedChange = {
 /**
  * Changes a booking, or with a scope its series: the active bookings that are not over, either all of them or this one and
  * those that start later. In a series a new time is a clock time: each booking keeps its local date and gets the local
- * times of the named one. A booking that already is as requested keeps its version.
- * @param options.conflictHandling Skip leaves those bookings of a series unchanged whose new place is occupied
+ * times of the named one. A booking that already has the requested values keeps its version.
+ * @param options.conflictHandling Skip leaves bookings of a series unchanged if their new place is occupied
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for invalid times, and for a series on another date;
  * Conflict with the bookings in the way and alternatives, for a booking that is cancelled or released, for an inactive
  * resource, and for a new place of a booking that is over unless the viewer is an Admin

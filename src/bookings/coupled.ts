@@ -1,11 +1,12 @@
-/** The lessons of one booking, of which there are several if they are coupled: what they are together, and what has changed. Pure. */
+/** Combines the coupled lessons of one booking, and compares them with the first plan. Pure. */
 import { type LessonOrigin, mostNames } from './lektion.ts';
 
 /** Lessons that may share a booking. */
 export const mostCoupled = 200;
 
-/** The lessons of a booking are read in this order, as JSON: the first ones, up to about this size. */
+/** The order in which the lessons of a booking are read. */
 export const orderOfLessons = 'job, lektion_id';
+/** The approximate limit of their JSON; lessons beyond it are left out. */
 export const mostOctets = 100_000;
 
 export type CoupledLesson = {
@@ -13,7 +14,7 @@ export type CoupledLesson = {
   klassen: string[] | null;
   lehrpersonen: string[] | null;
   ursprung: LessonOrigin | null;
-  /** The room of its `ursprung`, and the present name of that room; null where it is not known. */
+  /** The room of `ursprung`, and the present name of that room; null if unknown. */
   originRoom: number | null;
   originName: string | null;
 };
@@ -25,24 +26,26 @@ export function together(lists: readonly (string[] | null)[]): string[] | null {
   return first ? [...new Set(second ? said.flat() : first)].slice(0, mostNames) : null;
 }
 
-/** Where a booking is, and from when to when, in milliseconds since 1970. */
+/** The room and time of a booking; `start` and `end` in milliseconds since 1970. */
 type Place = { roomId: number; roomName: string; start: number; end: number };
 
-/** What was otherwise in the first plan; null where nothing was. */
+/** The values of the first plan that have changed; null for the others. */
 export type PlanChange = {
   /** The room, by its present name if it is known. */
   roomBefore: string | null;
   timesBefore: { start: number; end: number } | null;
   /** The teachers of all lessons; null also if there were none. */
   teachersBefore: string[] | null;
-  /** Whether others teach, or a lesson is said to be substituted. */
+  /** Whether the teachers have changed, or a lesson has the status Vertretung. */
   isSubstituted: boolean;
 };
 
 const isSame = (one: readonly string[] | null, other: readonly string[] | null) =>
   JSON.stringify(one ?? []) === JSON.stringify(other ?? []);
 
-/** How the lessons of a booking differ from the first plan: the first one that has moved tells the room and the times before. */
+/**
+ * How the lessons of a booking differ from the first plan; the former room and times are those of the first that moved.
+ */
 export function changeOfPlan(lessons: readonly CoupledLesson[], now: Place): PlanChange {
   const isSubstituted = lessons.some(({ status }) => status === 'Vertretung');
   const moves = lessons.flatMap((lesson) => moveOf(lesson, now) ?? []);

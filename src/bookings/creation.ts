@@ -37,7 +37,7 @@ export type Created = {
     seriesId: number;
     recurrenceRule: string;
     bookingIds: number[];
-    /** Occurrences that are left out because of conflicts, or, without conflicts, as the resource is closed. */
+    /** Occurrences that were left out: because of their conflicts, or, without any, because the resource is closed. */
     skipped: Skipped[];
   } | null;
 };
@@ -47,16 +47,17 @@ type Skipped = { start: Date; end: Date; conflicts: RoomConflict[] };
 /** The answer that is stored with an Idempotency-Key. */
 type Made = { ids: number[]; seriesId: number | null; skipped: Skipped[] };
 
-/** One place for each occurrence of a series, apart from those that are left out as the resource is closed then. */
+/** `places` has one place per occurrence; `closed` are those that are left out because the resource is closed. */
 type PlannedPlaces = { places: Wanted[]; closed: Wanted[] };
 
 /**
- * Creates a booking, or all bookings of a series. If a place is occupied, or outside of the opening hours, nothing is created, or
- * with ConflictHandling Skip the rest of the series (contract 5.2).
+ * Creates a booking, or all bookings of a series. If a place is occupied or outside of the opening hours, nothing is
+ * created; with ConflictHandling Skip, the rest of the series is (contract 5.2).
  * @param options.idempotencyKey repeats the answer to the same person's request with this key within 24 hours
  * @throws Forbidden for a display that may not book, and for a User who books for another person or blocks a resource;
  * InvalidInput with every fault of `wanted`, and for a key that was used with another body; Conflict with the bookings in
- * the way and alternatives, for an inactive resource, and for a repeated request whose booking the viewer does not see any more
+ * the way and alternatives, for an inactive resource, and for a repeated request whose booking is now hidden from the
+ * viewer
  */
 export async function createBooking(
   db: Database,

@@ -77,7 +77,7 @@ export async function holdBookings(
   return { named, meant: rows.filter(isMeant), now };
 }
 
-/** Locks the bookings of a resource that persons have made and that have not begun, in the order of their ids; not blocks. */
+/** Locks the future bookings of a resource that persons have made, except blocks, in the order of their ids. */
 export async function holdUpcoming(
   trx: Transaction,
   mandatorId: number,

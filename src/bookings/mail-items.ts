@@ -13,7 +13,7 @@ export type MailBooking = {
   start: Date;
   end: Date;
   status: 'Confirmed' | 'Tentative';
-  /** The lower wins if two items overlap: 0 the mailbox has accepted, 1 accepted tentatively, 2 not answered. */
+  /** If two items overlap, the lower one wins: 0 accepted by the mailbox, 1 accepted tentatively, 2 not answered. */
   precedence: 0 | 1 | 2;
   subject: string | null;
   isPrivate: boolean;
@@ -52,7 +52,7 @@ type Item = {
   isThere: boolean;
 };
 
-/** Cancels the active ones of these bookings. @returns their number */
+/** Cancels those of the bookings that are active. @returns their number */
 export async function cancelMailItems(
   trx: Transaction,
   mandatorId: number,
@@ -68,7 +68,7 @@ export async function cancelMailItems(
 
 /**
  * Creates, moves and cancels the bookings of items of a room's mailbox. An item whose place is taken, by another booking or
- * by an item that goes first, has no booking any more. A cancelled booking stays cancelled: its item gets a new one.
+ * by an item that takes precedence, loses its booking. A cancelled booking stays cancelled: its item gets a new one.
  * @param resourceId a resource that the caller has locked (`lockRooms`)
  * @returns the outcome of each wish, in the order of the wishes, and the number of bookings created or changed
  */

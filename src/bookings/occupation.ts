@@ -1,7 +1,7 @@
 /**
- * Occupation of resources. A write that may occupy more of a resource, also an import, first locks the rows of its resources
- * in the order of their ids: a place that it then finds free stays free until it commits. The exclusion constraint is the
- * last guard.
+ * Occupation of resources. A write that may occupy more of a resource, imports included, first locks the rows of its
+ * resources in the order of their ids: a place that it then finds free stays free until it commits. The exclusion
+ * constraint is the last guard.
  */
 
 import { sql } from 'kysely';
@@ -48,7 +48,7 @@ export type Wanted = {
 };
 
 const mostConflicts = 100;
-/** The limit for each one of several wanted bookings. */
+/** The limit for each of several wanted bookings. */
 const mostPerWanted = 10;
 
 /** The range in which a booking occupies its resource. */

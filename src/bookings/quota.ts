@@ -27,7 +27,7 @@ const margin = 9 * dayLength;
 /**
  * Checks that persons stay within the quotas of the policies of these rooms, setup and teardown left out. A booking of
  * Kind Booking that occupies its resource counts for its organizer in the week, from Monday on the clocks of its location, in
- * which it begins. A change that does not make more of it is allowed in any case.
+ * which it begins. A change that does not increase the usage is always allowed.
  *
  * The row of the person is locked until the transaction ends, so that no other transaction adds to what is counted here.
  * @param rooms the rooms that are left and taken, locked

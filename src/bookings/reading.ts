@@ -23,7 +23,7 @@ const readAtOnce = 500;
 /** A booking with its position in a list. */
 type Listed = Booking & Pick<StoredWithKey, 'key'>;
 
-/** The order is that in which the bookings begin to occupy their resources. */
+/** Ordered by the beginning of the occupied time. */
 export const bookingList: List<Listed, BookingKey> = {
   name: 'bookings',
   key: z.tuple([instantKey, longIdKey]),
@@ -151,7 +151,7 @@ export async function* listForFeed(
 export async function hashForFeed(db: Database, viewer: Viewer, { most, ...filter }: OfFeed): Promise<string> {
   checkReader(viewer);
   const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
-  // All of the viewer that `asSeenBy` depends on.
+  // Everything about the viewer that `asSeenBy` depends on.
   const rights = [maySeeAll(viewer) || viewer.personId, groupsOfDecider(viewer), viewer.hiddenRooms];
   return `${JSON.stringify(rights)} ${stored}`;
 }

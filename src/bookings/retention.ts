@@ -1,6 +1,6 @@
 /**
- * Deletes bookings that ended long ago, if the operator has set an age limit. A deleted row makes no change in the feed, so webhooks,
- * signs and mail servers are not notified: a booking that is forgotten was not cancelled.
+ * Deletes bookings that ended long ago, if the operator has set an age limit. A deletion is not in the feed of changes,
+ * so webhooks, signs and mail servers are not notified: a forgotten booking was not cancelled.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
@@ -67,7 +67,7 @@ async function forget(trx: Transaction, chosen: RawBuilder<unknown>): Promise<nu
   return rows.length;
 }
 
-/** Deletes bookings of lessons that were just forgotten, where nothing else refers to them. */
+/** Deletes the bookings of lessons that were just forgotten, unless something else refers to them. */
 export async function forgetBookings(
   trx: Transaction,
   mandatorId: number,
@@ -83,8 +83,8 @@ export async function forgetBookings(
 }
 
 /**
- * Deletes bookings that ended more than `BookingDays` ago, and bookings of lessons that no job has any more and that ended
- * more than `LessonDays` ago. With 0 days they are kept for ever.
+ * Deletes bookings that ended more than `BookingDays` ago, and bookings whose lessons are deleted and that ended more
+ * than `LessonDays` ago. With 0 days they are kept for ever.
  * @returns how many
  */
 export async function forgetOldBookings({ work, config, signal }: RetentionWork): Promise<number> {

@@ -1,4 +1,7 @@
-/** Pages of one room's bookings in a window, which most lists ask for: one statement reads all pages asked for in one turn. */
+/**
+ * Pages of one room's bookings in a window, the most frequent list. One statement reads all that are requested in a
+ * turn.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import { type Database, stateIn } from '../db/database.ts';

@@ -39,13 +39,13 @@ export function checkTimes(...about: Parameters<typeof listTimeFaults>): void {
   if (faults.length > 0) throw InvalidInput.of(...faults);
 }
 
-/** Which parts of a place are new; for a new booking, all of them. */
+/** What a change makes new; for a new booking, everything. */
 type News = {
-  /** The starts, or the resource in which they are. */
+  /** The starts or the resource. */
   starts: boolean;
-  /** The starts or the ends, or the resource. */
+  /** The starts, the ends or the resource. */
   times: boolean;
-  /** They occupy a resource or time that their bookings did not occupy before. */
+  /** Whether the bookings occupy a resource or time that they did not occupy before. */
   takesMore: boolean;
 };
 const allNew: News = { starts: true, times: true, takesMore: true };

@@ -1,6 +1,6 @@
 /**
- * Finds bookings and lessons by their content, by the terms that `search_terms` makes of it (sql/000036_search_terms.sql). Each
- * term belongs to a span of thirty days, so that a query reads only the terms of its window.
+ * Full-text search of bookings and lessons, by the terms that `search_terms` makes of their content
+ * (sql/000036_search_terms.sql). Each term belongs to a span of thirty days, so a query reads only those of its window.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
@@ -38,12 +38,12 @@ export const lessonAnswers = (
 const termsOfBooking = sql`
   search_terms(booking.mandator_id, lower(booking.occupied), null, null, null, booking.subject, booking.description)`;
 
-/** The question to lessons about a person: empty for a person without a TeacherCode. */
+/** The filter for the lessons of a person; empty for a person without a TeacherCode. */
 const asTeacher = (attendee: NonNullable<Questions['attendee']>): Questions => ({
   lehrperson: attendee.teacherCode ?? undefined,
 });
 
-/** The query for the ids of the bookings in the window that match. */
+/** Selects the ids of the matching bookings in the window. */
 export function selectAnswers(viewer: Viewer, window: Window, questions: Questions): RawBuilder<unknown> {
   const { mandatorId } = viewer;
   const { from, to } = window;
@@ -60,7 +60,7 @@ export function selectAnswers(viewer: Viewer, window: Window, questions: Questio
     where lesson.mandator_id = ${mandatorId} and ${lessonAnswers(viewer, window, questions)}`;
   if (search === undefined || (klasse ?? lehrperson ?? fach) !== undefined) return lessons;
   const others = sql`booking.mandator_id = ${mandatorId} and booking.kind <> 'Lesson'`;
-  // Those that have begun earlier are few, and found room by room: a join might look for those of all tenants.
+  // Few bookings reach into the window from before it. They are found room by room: a join might search all tenants.
   const reaching = (statuses: string[]) => sql`(
     select * from booking where booking.resource_id = room.id and booking.occupied @> ${from}::timestamptz
       and booking.status in (${sql.join(statuses.map((status) => sql.lit(status)))}) offset 0)`;
@@ -76,7 +76,7 @@ export function selectAnswers(viewer: Viewer, window: Window, questions: Questio
       and ${termsOfBooking} @@ ${query(mandatorId, begin, begin, { search })}`;
 }
 
-/** The query for those of some bookings that match, whenever they take place. */
+/** Selects the matching bookings among `ids`, whenever they take place. */
 export function selectAnswersAmong(viewer: Viewer, ids: readonly number[], questions: Questions) {
   const { mandatorId } = viewer;
   const { attendee } = questions;

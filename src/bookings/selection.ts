@@ -28,7 +28,7 @@ export type SoughtBookings = Omit<BookingFilter, 'resourceId' | 'personId' | 'se
 /** The same with a window; only the bookings of a series and the requests to decide need none. */
 export type ListFilter = SoughtBookings & ({ from: Date; to: Date } | { seriesId: IdOfParent } | { toDecide: true });
 
-/** The condition that a column has one of these values. A single one is compared by `=`, which keeps the order of an index. */
+/** The condition that a column has one of these values. `=` for a single value keeps the order of an index. */
 const among = (column: RawBuilder<unknown>, values: readonly (IdOfParent | string)[] | undefined) => {
   if (values === undefined) return sql``;
   return values.length === 1 ? sql`and ${column} = ${values[0]}` : sql`and ${column} = any(${[...values]})`;
@@ -97,7 +97,7 @@ export function selectRows(
 
   const ofRoom = sql`from booking where booking.resource_id = room.id and ${wanted}`;
   const beginning = sql`${ofRoom} and ${begin} >= ${from} and ${begin} < ${to}`;
-  // Over many rooms a page ends long before most of their bookings: at least a page of bookings begins up to this instant.
+  // In many rooms, a page holds only the earliest bookings: at least a full page of them begins up to this instant.
   const horizon = sql`and ${begin} ${isDescending ? sql`>=` : sql`<=`} coalesce((
     select early.begin from resource as room
     cross join lateral (

@@ -1,4 +1,4 @@
-/** Conditions on rows of the table booking that depend on who asks. */
+/** SQL conditions on rows of `booking` that depend on the viewer. */
 import { type RawBuilder, sql } from 'kysely';
 import { groupsOfDecider, maySeeAll } from '../access.ts';
 import type { Viewer } from '../context.ts';
@@ -15,14 +15,15 @@ export function isDecidable(viewer: Viewer): RawBuilder<boolean> {
 }
 
 /**
- * Who has created a booking of lessons, on its rows of lesson with the `sender` of each: the sender of the first. If it is private,
- * the sender of its private lessons, or nobody if they are of several: each of them may see only those of their own.
+ * An aggregate over the lessons of a booking with their `sender`: who counts as its creator. That is the sender of the
+ * first lesson; for a private booking, the sender of its private lessons. If these have several senders, it is nobody,
+ * because each sender may see only their own.
  */
 export const senderOfLessons = sql<number | null>`case
   when min(sender) filter (where privat) is not distinct from max(sender) filter (where privat)
   then (array_agg(sender order by privat desc, job, lektion_id))[1] end`;
 
-/** The condition of `maySee` for a viewer who is no display: a filter by content must not reveal what `maySee` hides. */
+/** `maySee` as SQL, for viewers other than displays: a filter by content must not reveal what `maySee` hides. */
 export function amongVisible(viewer: Viewer): RawBuilder<boolean> {
   if (maySeeAll(viewer)) return sql`true`;
   const { personId } = viewer;

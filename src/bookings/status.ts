@@ -23,7 +23,7 @@ export const statusOf: RawBuilder<BookingStatus> = sql`case
   when ${isRequested} or booking.approval = 'Declined' and booking.status = 'Cancelled' then booking.approval
   else booking.status end`;
 
-/** The condition that clients see one of these statuses. A single one is compared by `=`, to keep the order of an index. */
+/** The condition that clients see one of these statuses. `=` for a single status keeps the order of an index. */
 export function hasStatus(statuses: readonly BookingStatus[]): RawBuilder<boolean> {
   const [first, ...others] = new Set(statuses.map((status) => storedStatus[status]));
   const stored = others.length === 0 ? sql`= ${first}` : sql`= any(${[first, ...others]})`;

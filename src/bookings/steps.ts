@@ -19,7 +19,7 @@ export function roomOf(rooms: readonly BookableRoom[], resourceId: number): Book
 }
 
 /**
- * Lists the changes of the bookings; a booking that already is as requested is left out.
+ * Lists the changes of the bookings, without those that already have the requested values.
  * @throws InvalidInput when a series would move to another date; Conflict for another status of a request
  */
 export function planSteps(

@@ -1,6 +1,7 @@
 /**
- * The bookings of a resource that have not begun, for its retirement. Lessons and mail items stay, as the timetable and the
- * mail server own them. Both functions that write need the rows of the resources locked (`lockRooms`).
+ * The bookings of a resource that have not begun, for its retirement. Lessons and mail items stay, because the
+ * timetable and the mail server own them. Callers of `cancelUpcoming` and `moveUpcoming` lock the resources first
+ * (`lockRooms`).
  */
 import { sql } from 'kysely';
 import type { Viewer } from '../context.ts';
@@ -16,7 +17,7 @@ import { stepTo } from './steps.ts';
 /** Numbers of bookings that have not begun and occupy the resource. */
 export type Upcoming = {
   bookings: number;
-  /** Series of which at least one booking is among them. */
+  /** Series with at least one of these bookings. */
   series: number;
   blocks: number;
   lessons: number;

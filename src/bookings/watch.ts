@@ -90,7 +90,7 @@ async function* withPulse<T>(changes: AsyncIterable<T>, intervalMs: number): Asy
 /** Reads the bookings of a stretch of the feed that match a filter, in the order of the feed. */
 async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, stretch: FeedStretch): Promise<News> {
   const { resourceId, locationId, kind, seriesId } = filter;
-  /** By booking: whether the stretch has no other change of it than its creation. */
+  /** For each changed booking, whether its creation is its only change in the stretch. */
   const news = new Map<number, boolean>();
   for (const change of stretch.changes) {
     if (change.kind !== 'Booking' || !mayShow(viewer, change.resourceId ?? 0)) continue;
@@ -111,7 +111,7 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
     if (!isNew) return [booking];
     return isAsked(viewer, filter, booking) && answers?.has(booking.id) !== false ? [booking] : [];
   });
-  // Sent whatever their kind and series are: the id of a booking that the client does not know reveals nothing.
+  // `gone` ignores the filters by kind and series: the id of a booking that the client does not know reveals nothing.
   return { bookings, gone: found.flatMap(({ stored }) => (stored && !isHere(stored) ? [stored.id] : [])) };
 }
 
