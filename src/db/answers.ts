@@ -1,5 +1,5 @@
 /**
- * Destroys connections whose answers do not come. A network link can be cut without either side being told: the statement
+ * Destroys connections that no longer answer. A network link can be cut without either side noticing: the statement
  * would wait for ever, and so would the next one on that connection.
  */
 import type { Socket } from 'node:net';
@@ -49,7 +49,7 @@ type Looker = { pool: pg.Pool; hasReached: boolean };
 const lookers = new Map<string, Looker>();
 
 function openLooker(url: string, lookTimeout: number): Looker {
-  /** Notes whether the host accepts connections: PostgreSQL, or a pooler in front of it, may accept one and say nothing. */
+  /** Notes whether the host accepts connections: PostgreSQL or a pooler may accept one and then not answer. */
   class LookingClient extends PrimaryClient {
     constructor(config?: pg.ClientConfig) {
       super(config);

@@ -19,7 +19,7 @@ const head = z.object({
   /** The release that has written it. */
   Version: z.string(),
   WrittenAt: z.string(),
-  /** Those of the schema, in their order, and how many the queue library has applied. */
+  /** The migrations of the schema, in order, and the number of those that the queue library has applied. */
   Migrations: z.array(z.string()).min(1),
   Queue: z.int(),
   Sequences: z.record(z.string(), z.string()),
@@ -44,7 +44,7 @@ export async function connect(url: string): Promise<pg.Client> {
 
 type StoredTable = { name: string; columns: string[] };
 
-/** The tables with data of their own, as SQL names them; those of the migrations say what the schema is. */
+/** The tables to back up, as SQL names them: all but those of the migrations, which describe the schema. */
 export async function listTables(client: pg.Client): Promise<StoredTable[]> {
   const { rows } = await client.query<StoredTable>(`
     select class.oid::regclass::text as name,

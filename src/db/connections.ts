@@ -16,7 +16,7 @@ export const connections = {
   queue: 5 + 4,
 } as const;
 
-/** LISTEN of the process, and looks at silent statements (answers.ts). */
+/** The LISTEN connection of the process, and the one that checks silent statements (answers.ts). */
 const [listen, looks] = [1, 1];
 
 /** The most that a process opens to PostgreSQL itself, and through the pooler. While it starts, it may take three more. */

@@ -62,11 +62,11 @@ export type PoolOptions = {
   /** How long to wait for answers (answers.ts). */
   patience?: Patience;
   /**
-   * Whether a pooler in transaction mode may be between: each transaction may run in another session, so that nothing is set
-   * in sessions nor prepared there. Transactions bring their time-outs; a single statement has those of its role.
+   * Whether there may be a pooler in transaction mode. Each transaction may run in another session, so nothing is set
+   * or prepared in sessions. Transactions set their own time-outs; a single statement has those of its role.
    */
   pooled?: boolean;
-  /** Counts what is refused; absent where nothing is to be written. */
+  /** Counts refused writes; absent for read-only pools. */
   refusals?: Refusals;
   /** For a standby: when its server was started. A connection that leads to another server fails. */
   standby?: string;
@@ -96,11 +96,11 @@ const leaseSettings = {
   client_connection_check_interval: 2_000,
 };
 
-/** What the role or the database may have been given, and statements or long work would fail by. */
+/** Overrides settings of the role or the database by which statements or long work would fail. */
 const workSettings = {
-  // Those that wait for a lock go on with what its holder has written.
+  // After waiting for a lock, a statement continues with what the holder has written.
   default_transaction_isolation: 'read committed',
-  // An import, a backup or a migration takes as long as it takes. Unknown to PostgreSQL 16.
+  // Imports, backups and migrations have no limit. Unknown to PostgreSQL 16.
   transaction_timeout: 0,
 } as const;
 
@@ -148,7 +148,9 @@ export async function setUpSession(
   );
 }
 
-/** A URL may lead to several servers in turn, but only one of them is known to have replayed far enough. */
+/**
+ * @throws if this is another server: a URL may lead to several, but only this one is known to have replayed far enough
+ */
 async function insistOnServer(client: pg.ClientBase, started: string): Promise<void> {
   const { rows } = await client.query<{ started: string }>('select pg_postmaster_start_time()::text as started');
   if (rows[0]?.started !== started)
@@ -184,8 +186,8 @@ class PooledDriver extends PostgresDriver {
 }
 
 /**
- * The events of a pooled connection belong neither to the contained work (containment.ts) that happened to open it nor to its
- * trace; its statements belong to the trace of who asks for them.
+ * The events of a pooled connection belong neither to the contained work (containment.ts) nor to the trace that
+ * happened to open it; its statements belong to the trace of the caller.
  */
 class PooledClient extends PrimaryClient {
   override connect(): Promise<pg.Client>;
@@ -236,15 +238,15 @@ function openedOf(db: Database & Partial<PoolAndStates>): PoolAndStates {
 
 export const poolOf = (db: Database): pg.Pool => openedOf(db).pool;
 
-/** Whether a pooler in transaction mode may be between. */
+/** Whether there may be a pooler in transaction mode. */
 export const isPooled = (db: Database): boolean => openedOf(db).pooled;
 
 /** Whether it is a standby, where nothing can be written. */
 export const isStandby = (db: Database): boolean => openedOf(db).standby;
 
 /**
- * The state of a module for an open database, such as the requests that it gathers. The first call makes it; it goes with the
- * database.
+ * The state of a module for an open database, such as the requests that it gathers. The first call creates it; it is
+ * dropped with the database.
  * @param make also the key of the state: pass the same function each time
  */
 export function stateIn<State>(db: Database, make: (db: Database) => State): State {

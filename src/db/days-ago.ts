@@ -1,4 +1,4 @@
 import { sql } from 'kysely';
 
-/** SQL: the instant so many days ago. */
+/** SQL: the instant `days` days ago. */
 export const daysAgo = (days: number) => sql`now() - make_interval(days => ${days})`;

@@ -57,7 +57,7 @@ async function examineServer(db: Database): Promise<Finding[]> {
 const confirming =
   'Check the load of PostgreSQL and, if synchronous_standby_names is set, that such a standby follows: each COMMIT waits for it.';
 
-/** Writes a megabyte into a table that is gone afterwards: where the disk is full, that fails, though small changes may not. */
+/** Writes a megabyte into a temporary table: if the disk is full, that fails, although small changes may succeed. */
 async function examineWrites(db: Database): Promise<Finding> {
   try {
     await db.transaction().execute(async (trx) => {
@@ -77,7 +77,7 @@ async function examineWrites(db: Database): Promise<Finding> {
 
 type Blocker = { pid: number; program: string; role: string; state: string; waiting: number; seconds: number };
 
-/** Finds the session that others have waited for longest. Advisory locks are left out: there waiting is a way of working. */
+/** Finds the session that others have waited for longest. Waits for advisory locks are normal and not counted. */
 async function examineLocks(db: Database): Promise<Finding> {
   const { rows } = await sql<Blocker>`
     with waiting as (

@@ -28,8 +28,8 @@ export function openProbe(url: string): pg.Client {
 }
 
 /**
- * Finds the host that takes writes, of several in a URL, for commands: their first connection must not fail because that is not
- * the first host. Where none takes writes, the next connection says why.
+ * Finds the host that takes writes among several in a URL, so that the first connection of a command does not fail only
+ * because it is not the first host. If none takes writes, the next connection reports why.
  */
 export async function findPrimary(url: string): Promise<void> {
   for (let others = hostsOf(url).length - 1; others > 0; others--) {
@@ -45,7 +45,7 @@ export async function findPrimary(url: string): Promise<void> {
   }
 }
 
-/** Whether `listener` hears what another connection notifies. @throws when one of them fails */
+/** Whether `listener` receives a notification that another connection sends. @throws when one of them fails */
 export async function hearsOthers(listener: pg.Client, url: string): Promise<boolean> {
   const channel = `roomgate_probe_${randomUUID().replaceAll('-', '')}`;
   const heard = Promise.withResolvers<boolean>();
@@ -67,7 +67,7 @@ export async function hearsOthers(listener: pg.Client, url: string): Promise<boo
   }
 }
 
-/** @throws ConfigError when a pooler in transaction mode is between */
+/** @throws ConfigError when the URL leads to a pooler in transaction mode */
 export async function insistOnDirect(url: string): Promise<void> {
   const listener = openProbe(url);
   try {

@@ -6,8 +6,8 @@
  * connection, its claim, with a shared advisory lock. The last one to leave takes that lock exclusively and stops the server;
  * a process that arrives meanwhile waits for the lock, and starts the server again.
  *
- * A process whose claim ends before it leaves claims the server again, and starts it if it has ended, at the same port: it may be killed
- * like any other program.
+ * The server may be killed like any other program. A process whose claim ends before it leaves claims the server again,
+ * and restarts it if it has ended, at the same port.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -61,7 +61,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Removes what processes that were killed have left half made. */
+/** Removes half-made clusters that killed processes have left. */
 function sweep(directory: string): void {
   for (const name of fs.readdirSync(directory)) {
     const [, maker] = /^(?:init-|bin-.+\.)(\d+)[-.][0-9a-f]{8}$/.exec(name) ?? [];
@@ -202,7 +202,7 @@ export async function startEmbeddedPostgres(
   /** 0: any that is free. */
   let port = 0;
 
-  /** @throws Error without a server after a minute, and where it would be started although this process leaves */
+  /** @throws Error if there is no server after a minute, or if this process is leaving and would have to start it */
   async function claimServer(): Promise<pg.Client> {
     for (const deadline = Date.now() + startTimeout; ; ) {
       if (Date.now() > deadline) throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
@@ -218,7 +218,7 @@ export async function startEmbeddedPostgres(
         await sleep(25);
         continue;
       }
-      // One that has been started meanwhile is claimed, so that it is stopped.
+      // A server that was started meanwhile is still claimed, so that it is stopped.
       if (isLeaving) throw new Error('this process leaves');
       if (file && isAlive(file.pid)) {
         log.warn({ pid: file.pid }, 'postmaster.pid names another program, and is removed');

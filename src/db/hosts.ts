@@ -22,7 +22,7 @@ const noPassword = () =>
     code: '28P01',
   });
 
-/** What SQLSTATEs mean when a connection is refused, rather than a statement: no right to connect, and a database that is closed. */
+/** SQLSTATEs that mean something else for connections than for statements: no right to connect, a closed database. */
 const ofConnections: Readonly<Record<string, string>> = { '42501': '28000', '55000': '57P03' };
 
 /**
@@ -79,7 +79,7 @@ export class PrimaryClient extends pg.Client {
       this.end().catch(() => {});
       return isStandby();
     }
-    // The driver leaves it open where it refuses to go on itself: the process would wait until PostgreSQL ends it.
+    // If the driver itself gives up, it leaves the connection open: the process would wait until PostgreSQL ends it.
     this.connection.stream.destroy();
     if (wantsPassword(error)) return noPassword();
     const code = ofConnections[codeOf(error)];

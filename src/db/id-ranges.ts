@@ -4,7 +4,7 @@ import { ConfigError } from '../config.ts';
 import type { Database, Transaction } from './database.ts';
 import { isOurSequence } from './our-schema.ts';
 
-/** A margin for ids that other sessions take while the value of a sequence is being changed. */
+/** A margin for ids that other sessions take while a sequence is being changed. */
 const givenMeanwhile = 1_000;
 
 /** How many ids a cell has, by the type of the column: there is room for 200 cells. */
@@ -30,8 +30,8 @@ export async function startIdsOf(db: Database, cell: number): Promise<void> {
 }
 
 /**
- * Moves the sequences past ids of this cell's range that an arriving tenant brings: it was here before, or in a database that this
- * one replaces. The cell is derived from the ids given last.
+ * Moves the sequences past those ids of an arriving tenant that are in this cell's range: the tenant was here before,
+ * or in a database that this one replaces. The cell is derived from the last ids that were assigned.
  * @param rowsIn where the rows are
  */
 export async function passIdsOf(

@@ -67,7 +67,7 @@ export async function claimIdempotencyKey<Answer extends object>(
 }
 
 /**
- * The same for secrets, which are shown once and cannot be shown again, because only their hashes are stored.
+ * Idempotency for secrets, which are shown only once because only their hashes are stored.
  * @param request the request, to compare with that of an earlier use of the key
  * @param conflict the message about the id that an earlier request with the key has made
  * @returns a function that stores the id of the new record

@@ -1,6 +1,6 @@
 /** A new database has the encoding and the locale of the server's template0, unless it is told others. */
 
-/** SQL: the options of `create database` by which an empty one gets those of the present one. */
+/** SQL: the options of `create database` that give an empty database the encoding and locale of the present one. */
 export const likeThis = `
   select format('template template0 encoding %L lc_collate %L lc_ctype %L locale_provider %s',
       pg_encoding_to_char(encoding), datcollate, datctype, provider)
@@ -15,8 +15,8 @@ export const likeThis = `
   where datname = current_database()`;
 
 /**
- * SQL: whether every name can be stored, and names that differ in the case of a letter beyond ASCII are the same. The letters are
- * numbers, as a database in another encoding may not read them.
+ * SQL: whether every name can be stored, and names match regardless of case, beyond ASCII too. Letters are written as
+ * numbers, because a database in another encoding may not be able to read them.
  */
 export const isUnicode = `coalesce((
   select lower(chr(umlaut)) = chr(umlaut + 32) from generate_series(196, 196) as umlaut

@@ -19,8 +19,8 @@ const directory = path.join(import.meta.dirname, '..', '..', 'sql');
 
 /**
  * Milliseconds for which a migration waits for a lock: at its first try, and at most. Requests for the same table queue behind
- * it for that time. It is less than PostgreSQL's deadlock_timeout, so that of a migration and a request that wait for each
- * other the migration gives way.
+ * it for that time. It is less than PostgreSQL's deadlock_timeout, so if a migration and a request wait for each other,
+ * the migration gives way.
  */
 const [firstWait, longestWait] = [200, 800];
 
@@ -177,8 +177,8 @@ async function insistOnUnicode(db: Database): Promise<void> {
 }
 
 /**
- * Applies the new migrations under `sql/`; several processes take turns. It does so one by one, so that requests go first; in an
- * empty database, which has none, all at once.
+ * Applies the new migrations under `sql/`; several processes take turns. They are applied one by one, so that requests
+ * go first; in an empty database, which has no requests, all at once.
  * @returns the names of the migrations that this process has applied
  * @throws ConfigError when a later release has migrated the database so that this one cannot use it, or in another order, and
  * when it is empty and cannot hold every name

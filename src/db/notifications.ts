@@ -23,9 +23,9 @@ export type Subscription = {
 
 export type Notifications = {
   /**
-   * Listens to topics: a notification `batch:7:abc` is key `abc` of topic `batch:7`. What the reader reads after the promise
-   * is fulfilled misses no change: listening has begun or, in an outage, will report a change of all when it begins. The topic
-   * `everyTopic` has the keys of all of them.
+   * Listens to topics: a notification `batch:7:abc` is key `abc` of topic `batch:7`. Once the promise is fulfilled, the
+   * reader misses no change: listening has begun or, in an outage, will report a change of `all` when it begins. The
+   * topic `everyTopic` has the keys of all topics.
    */
   subscribe(...topics: string[]): Promise<Subscription>;
   /** Aborted when the process is stopping: streams tell their clients and end. */
@@ -46,7 +46,7 @@ const mostKeys = 1_000;
 const listenTimeout = 1_000;
 const pingEvery = 5_000;
 const pingTimeout = 4_000;
-/** Milliseconds for which a successful ping is good. */
+/** Milliseconds for which a successful ping is valid. */
 const pingHolds = 1_000;
 
 /** A promise that rejects when the signal aborts, and is never fulfilled. */
@@ -125,7 +125,7 @@ export function openNotifications(url: string, log: Log): Notifications {
       for (const tellers of readers.values()) for (const tell of tellers) tell(undefined);
       // No ping arrives over a connection that has silently died, or through a pooler in transaction mode.
       while (!lost.signal.aborted) {
-        // Not a race against a promise of the loss: that promise would keep every race while the connection lives.
+        // Not Promise.race with a promise of the loss: it would retain every race for as long as the connection lives.
         await sleep(pingEvery, undefined, { signal: lost.signal, ref: false }).catch(() => {});
         if (!lost.signal.aborted) await prove();
       }

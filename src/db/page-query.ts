@@ -20,7 +20,7 @@ export async function readCounted<Row>(
   return { ...toPage(list, await select(page).execute(), page), count };
 }
 
-/** The keys between which a page lies in rising order, and whether it is read in that order. */
+/** The keys between which a page lies, in ascending order, and whether it is read in that order. */
 export function boundsOf<Key extends SortKey>(
   { after, before, isBackward = false }: PageRequest<Key>,
   isFalling: boolean,
@@ -32,7 +32,7 @@ export function boundsOf<Key extends SortKey>(
   };
 }
 
-/** Bounds, order and length of a page of a list that is sorted by an id; one row more shows whether there are more. */
+/** Bounds, order and limit of a page of a list sorted by id; one more row shows whether another page follows. */
 export function pageById(column: string, page: PageRequest, order: 'asc' | 'desc' = 'asc') {
   const { above, below, isRising } = boundsOf(page, order === 'desc');
   const id = sql.ref<number>(column);

@@ -2,20 +2,20 @@ import { z } from 'zod';
 import { Malformed } from '../errors.ts';
 import { mostId, mostLongId } from '../storable.ts';
 
-/** One page of a list; `nextCursor` is null where no page follows (contract 2), and at a page that has no item. */
+/** One page of a list; `nextCursor` is null on the last page (contract 2) and on an empty one. */
 export type Page<T> = {
   items: T[];
   nextCursor: string | null;
   hasNext: boolean;
   hasPrevious: boolean;
-  /** Counts the whole list, where that takes one scan of an index. */
+  /** Counts the whole list; present if that takes one scan of an index. */
   count?: () => Promise<number>;
 };
 
 /** The value of a list's sort key, which is unique in the list: a number, or the key's parts in order. */
 export type SortKey = number | readonly (number | string)[];
 
-/** A list with cursors: cursors hold its `name`, so that those of other lists are refused, and the item's `key`. */
+/** A list with cursors. They hold the item's `key`, and the list's `name`, so that those of other lists are refused. */
 export type List<Item, Key extends SortKey = number> = {
   name: string;
   key: z.core.$ZodType<Key>;
@@ -67,7 +67,7 @@ export const isCursorOf = (
   cursor: string | null | undefined,
 ): boolean => Boolean(cursor) && readCursor(list, cursor as string) !== undefined;
 
-/** How many items a page holds: by default if no number is asked for, and at most the maximum. */
+/** The number of items on a page: the default if no limit is given, and at most the maximum. */
 export const lengthOf = (limit: number | null | undefined): number => Math.min(limit ?? defaultLimit, mostPerPage);
 
 /** @param remedy what to send instead @throws Malformed for a cursor that was not made for this list */
@@ -96,8 +96,8 @@ export function toCursor<Item>(list: Pick<List<Item, SortKey>, 'name' | 'keyOf'>
 }
 
 /**
- * The page of items that were read in its direction with `limit + 1`: the last one only shows that there are more. On the
- * other side of a cursor there is the item it was made of.
+ * Makes a page of items that were read in its direction with `limit + 1`: the extra one only shows that there are more.
+ * There always is an item on the other side of a cursor: the one it was made from.
  */
 export function toPage<Item>(
   list: Pick<List<NoInfer<Item>, SortKey>, 'name' | 'keyOf'>,

@@ -1,4 +1,4 @@
-/** Answers questions about many parents together: equal questions of one turn of the event loop share one answer. */
+/** Answers queries about many parents together: equal queries of one turn of the event loop share one answer. */
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import { openGathering } from '../flow/gather.ts';
 import { tenantNow, workFor } from '../flow/working.ts';
@@ -30,7 +30,7 @@ export function answerPerParent<Viewer extends object, Asked, Id, Answer>(
         const parents = [...new Set(alike.map(({ parent }) => parent))];
         return workFor(first.tenant, () => answerAlike(db, parents, first));
       };
-      // Each form fails alone: a question that is refused takes none of another caller with it.
+      // Each form fails alone: a refused query does not fail those of other callers.
       const found = new Map([...Map.groupBy(questions, formOf)].map(([form, alike]) => [form, answer(alike)] as const));
       return questions.map(async (question) => (await found.get(formOf(question)))?.get(question.parent));
     });
@@ -96,7 +96,7 @@ export function countPerParent<Viewer extends object, Filter, Key extends SortKe
   return async (db, question) => (await count(db, question)) ?? 0;
 }
 
-/** Pages of lists of many parents, and their lengths: a statement for all pages, and one for all lengths that are asked for. */
+/** Pages of lists of many parents, and their lengths: one statement for all pages, one for all requested lengths. */
 export function pagePerParent<Viewer extends object, Filter, Row extends object>(
   list: List<Row>,
   select: SelectOfParent<Viewer, Filter, number, Row>,

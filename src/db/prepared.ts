@@ -3,10 +3,10 @@ import type { CompiledQuery } from 'kysely';
 import { codeOf } from '../flow/database-errors.ts';
 import { type Database, isPooled, poolOf, stateIn } from './database.ts';
 
-/** A statement that PostgreSQL parses and plans once per connection instead of at each call; behind a pooler at each call. */
+/** A statement that PostgreSQL parses and plans once per connection; behind a pooler, at each call. */
 export type Statement = { name: string; sql: string };
 
-/** The generation is a part of each statement's name, so that a new one makes connections prepare again. */
+/** The generation is a part of each statement's name: a new generation makes connections prepare statements again. */
 const openNames = () => ({ generation: 1 });
 
 /** Whether a column that the statement reads has changed its type since it was prepared. */

@@ -44,7 +44,7 @@ function fromWanted(db: Database, asked: Asked): FromWanted {
 
 /**
  * @param name of the prepared statement
- * @param select selects the columns of the wanted records; or all of it, with their `position`, by an inner join with `asked`
+ * @param select selects the columns of the wanted records; or builds the whole query, with `position`, joining `asked`
  */
 export function readById<Row extends object>(
   name: string,

@@ -5,7 +5,7 @@ import { lockTenant } from './row-lock.ts';
 
 /**
  * Refuses a record beyond the limit of a tenant. Creations take turns, as each locks the tenant, so that the count is exact.
- * @param of the table of the records, and what people call them
+ * @param of the table of the records, and their name in messages
  * @throws Conflict
  */
 export async function checkRecordLimit(

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL refuses because it takes no writes: its disk is full, or it is read-only. It answers reads meanwhile, so the process
- * stays ready (docs/decisions/0023-ready-on-a-full-disk.md), and operators are told by the log, a counter, /readyz and the doctor.
+ * Writes that PostgreSQL refuses because its disk is full or it is read-only. It still answers reads, so the process
+ * stays ready (docs/decisions/0023-ready-on-a-full-disk.md); the log, a counter, /readyz and the doctor tell operators.
  */
 import type pg from 'pg';
 import { codeOf, isUnwritable } from '../flow/database-errors.ts';
@@ -9,7 +9,7 @@ import { minute } from '../time/durations.ts';
 
 export type Cause = 'DiskFull' | 'ReadOnly';
 
-/** What is said of each cause, and what to do. */
+/** For operators: each cause, and its remedy. */
 export const causes: Record<Cause, { text: string; remedy: string }> = {
   DiskFull: {
     text: 'its disk is full',
@@ -24,7 +24,7 @@ export const causes: Record<Cause, { text: string; remedy: string }> = {
 export const causeOf = (error: unknown): Cause => (codeOf(error) === '25006' ? 'ReadOnly' : 'DiskFull');
 
 export type Refusals = {
-  /** Listens to what the server says over a connection. */
+  /** Watches the server's errors on a connection. */
   hear(client: pg.Client): void;
   /** How many statements were refused. */
   counts: Readonly<Record<Cause, number>>;

@@ -150,8 +150,9 @@ const anotherTable = `
   order by 1 limit 1`;
 
 /**
- * @returns among others `options`, those of `create database` for another one like it, and what it `has` that would be lost. A
- * superuser restores for the `owner`; where that is a superuser too, the role that restores may be the service's.
+ * @returns `options` of `create database` for a database like this one, what it `has` that would be lost, and its
+ * `owner`. A superuser restores for the owner; if the owner is a superuser too, the restoring role may be that of the
+ * service.
  */
 async function look(url: string): Promise<FormerDatabase & { has: string | undefined }> {
   const client = await connect(url);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Transaction } from './database.ts';
 
-/** Locks a tenant until the transaction ends: what others do under this lock waits, and is then seen by the next statement. */
+/** Locks a tenant until the transaction ends. Others wait for the lock; their next statements see our writes. */
 export const lockTenant = (trx: Transaction, mandatorId: number) =>
   sql`select from mandator where id = ${mandatorId} for no key update`.execute(trx);
 

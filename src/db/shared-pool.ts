@@ -1,7 +1,8 @@
 /**
- * The connections of a pool, shared among tenants. The rule: **a tenant takes one more connection only while it has fewer than twice
- * as many as are free.** So one alone gets seven of ten, however much it asks for, and two get four each. Work of no tenant, such as
- * checking a credential, takes any that is free. Where none is, it goes first until it has a third, and otherwise waits in turn with the tenants.
+ * The connections of a pool, shared among tenants. The rule: **a tenant gets another connection only while it has fewer
+ * than twice as many as are free.** So a single tenant gets seven of ten, however many it asks for, and two get four
+ * each. Work of no tenant, such as checking a credential, takes any free connection. If none is free, it goes first
+ * until it has a third, and then waits in turn with the tenants.
  */
 import pg from 'pg';
 import { tenantNow } from '../flow/working.ts';
@@ -19,7 +20,7 @@ export class SharedPool extends pg.Pool {
   #inUse = 0;
   readonly #had = new Map<number | undefined, number>();
   readonly #tenants = new WeakMap<pg.PoolClient, number | undefined>();
-  /** Of each tenant, and of none, those that wait, in order of arrival. */
+  /** The waiting callers by tenant (undefined: none), in order of arrival. */
   readonly #waiting = new Map<number | undefined, Set<() => void>>();
 
   constructor(config: pg.PoolConfig & { max: number; connectionTimeoutMillis: number }) {
@@ -27,7 +28,7 @@ export class SharedPool extends pg.Pool {
     this.#max = config.max;
     this.#waitMs = config.connectionTimeoutMillis;
     this.on('release', (_error, client) => {
-      // The pool also releases a connection that was opened too late for who had asked.
+      // The pool also releases a connection that was opened too late for its caller.
       if (!this.#tenants.has(client)) return;
       this.#giveBack(this.#tenants.get(client));
       this.#tenants.delete(client);
@@ -61,7 +62,7 @@ export class SharedPool extends pg.Pool {
     };
     const late = setTimeout(() => {
       leave();
-      // The words of the pool itself.
+      // The same message as the pool's own.
       taken(new Error('timeout exceeded when trying to connect'), undefined, () => {});
     }, this.#waitMs).unref();
     waiting.add(enter);
@@ -76,7 +77,7 @@ export class SharedPool extends pg.Pool {
     return tenant === undefined ? free > 0 : this.#hadBy(tenant) < 2 * free;
   }
 
-  /** The least goes first: work of no tenant, which is that of many, until it has a third, and then whoever has the fewest. */
+  /** The lowest rank goes first: work of no tenant, which serves many, until it has a third; then the fewest. */
   #rankOf(tenant: number | undefined): number {
     const had = this.#hadBy(tenant);
     return tenant === undefined && had < this.#max / 3 ? -1 : had;
@@ -104,7 +105,7 @@ export class SharedPool extends pg.Pool {
     queueMicrotask(() => this.#admit());
   }
 
-  /** Lets in who may now take a connection. */
+  /** Admits the callers that may now take a connection. */
   #admit(): void {
     for (;;) {
       const [next] = [...this.#waiting]

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from './database.ts';
 
-/** Reads from one snapshot, which does not have what others commit meanwhile. */
+/** Reads from one snapshot, without what others commit meanwhile. */
 export const readSnapshot = <Found>(db: Database, read: (trx: Transaction) => Promise<Found>): Promise<Found> =>
   db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(read);
 

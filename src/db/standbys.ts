@@ -58,7 +58,7 @@ async function readPrimary(url: string): Promise<ServerState> {
 
 /** Why a failed read of a standby is repeated at the primary; undefined if it is not. */
 function reasonToRepeat(error: unknown): Answered | undefined {
-  // A statement that takes too long there takes too long at the primary, too.
+  // A statement that takes too long at a standby takes too long at the primary, too.
   if (!isOutage(error) || isCancelled(error)) return undefined;
   if (codeOf(error) === '25006') return 'Writes';
   return /^40/.test(codeOf(error)) ? 'Conflict' : 'Failed';

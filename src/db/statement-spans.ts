@@ -23,7 +23,7 @@ function begin(query: unknown): Span | undefined {
   });
 }
 
-/** Runs a statement of a connection; in a span where the work that asks for it is recorded. */
+/** Runs a statement of a connection, in a span if the calling work is traced. */
 export function runSpanned(client: pg.Client, run: Run, given: unknown[]): unknown {
   const span = begin(given[0]);
   if (!span) return run.apply(client, given);

@@ -7,7 +7,7 @@ import { minute } from '../time/durations.ts';
 import { isTimeZone, zoneFor } from '../time/zones.ts';
 import type { Database } from './database.ts';
 
-/** PostgreSQL does not report the release of its rules. Each of these rules is new in its release, and so identifies it. Offsets are in minutes. */
+/** Each rule is new in its release: PostgreSQL does not report the release of its rules. Offsets are in minutes. */
 const tellingRules = [
   { release: '2024a', zone: 'Asia/Almaty', at: '2024-06-01T12:00Z', offset: 300 },
   { release: '2025a', zone: 'America/Asuncion', at: '2025-06-01T12:00Z', offset: -180 },

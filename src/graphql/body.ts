@@ -1,6 +1,6 @@
 /**
- * Inputs made of the bodies of REST: the same members under GraphQL's names, checked by the same schemas, which report all
- * faults at once. GraphQL itself checks the types before.
+ * Input types derived from the bodies of REST: the same members under GraphQL's names, checked by the same schemas,
+ * which report all faults at once. GraphQL checks the types before.
  */
 import type { InputRef } from '@pothos/core';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ type Report = (path: Path, message: string, code: string) => void;
 const elementOf = (schema: z.ZodType) => (schema as z.ZodArray<z.ZodType>).element;
 const shapeOf = (schema: z.ZodType) => (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
 
-/** A value of an input as it would be sent in a body of REST: with its names, ids as numbers, and instants as texts. */
+/** A value of an input as a body of REST has it: with REST's names, ids as numbers, and instants as texts. */
 export function asSent(wrapped: z.ZodType, value: unknown, report: Report = () => {}, path: Path = []): unknown {
   const schema = bare(wrapped);
   if (value instanceof Date) return value.toISOString();
@@ -70,13 +70,13 @@ export function judgedBy<Schema extends z.core.$ZodType>(
   return { schema: judge as unknown as z.ZodType<NonNullable<z.output<Schema>>> };
 }
 
-/** The check of an id in a part that is not judged with a body. */
+/** The check of an id in a part that is not checked together with a body. */
 function idCheck(schema: z.ZodType): object {
   const noun = bare(schema).def.type === 'array' ? undefined : nounOf(schema);
   return noun ? { validate: { schema: idValue(noun) } } : {};
 }
 
-/** An input type with the members of a part of a body, which is judged together with the body. */
+/** An input type with the members of a part of a body, which is checked together with the body. */
 export function partType<Schema extends z.ZodObject>(
   builder: Builder,
   name: string,
@@ -108,7 +108,7 @@ function enumOf(schema: z.ZodType): string | undefined {
   return schema.def.type === 'enum' ? schema.meta()?.id : undefined;
 }
 
-/** An input type with the members of a body, which arrive as the schema makes them. */
+/** An input type with the members of a body; resolvers get the output of the schema. */
 export const bodyType = <Schema extends z.ZodObject>(
   builder: Builder,
   name: string,

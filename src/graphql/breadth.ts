@@ -1,10 +1,10 @@
-/** How many fields a document asks for: counted before it is validated, which takes the square of their number. */
+/** Counts the fields of a document before it is validated, as the time of validation grows with their square. */
 import { type DocumentNode, Kind, type SelectionSetNode } from 'graphql';
 import { fragmentsOf } from './selections.ts';
 
 /**
- * The fields of the operation or fragment that has the most, with those of its fragments at each place where these stand. Below
- * `__schema` and `__type` each fragment counts once: queries for introspection repeat theirs.
+ * The number of fields of the largest operation or fragment; a fragment counts wherever it is spread. Below `__schema`
+ * and `__type` each fragment counts once, because introspection queries repeat theirs.
  */
 export function mostFieldsOf(document: DocumentNode): number {
   const fragments = new Map(fragmentsOf(document).map(({ name, selectionSet }) => [name.value, selectionSet]));
@@ -13,7 +13,7 @@ export function mostFieldsOf(document: DocumentNode): number {
   function countOf(name: string): number {
     const known = counts.get(name);
     if (known !== undefined) return known;
-    // One that contains itself is refused by validation.
+    // A fragment that contains itself is refused by validation.
     counts.set(name, 0);
     const count = fieldsOf(fragments.get(name));
     counts.set(name, count);

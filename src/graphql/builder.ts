@@ -29,11 +29,11 @@ export type GraphqlCall = Caller & {
   context: Context;
   requestId: string;
   streams: Streams;
-  /** Resolvers that make a large answer take it before; absent in subscriptions. */
+  /** Resolvers of large answers take it first; absent in subscriptions. */
   place?: CallPlace;
   /** What a plan has found before it gave up. */
   resolved?: Resolved;
-  /** The lists that the executor leaves as they are. */
+  /** The lists that the executor does not complete. */
   lists?: WrittenLists;
 };
 
@@ -94,7 +94,7 @@ export function createBuilder() {
       ID: { Input: string; Output: string | number };
     };
   }>({
-    // The outermost first: ErrorsPlugin gets the errors that FaultsPlugin has respelled, which gets those of ZodPlugin.
+    // The outermost first: ZodPlugin's errors go to FaultsPlugin, which renames members, and then to ErrorsPlugin.
     plugins: [ErrorsPlugin, FaultsPlugin, ZodPlugin, ComplexityPlugin, CostsPlugin],
     defaultFieldNullability: false,
     errors: { directResult: true, defaultTypes: [] },

@@ -78,7 +78,7 @@ const refuseBody = (message: string) => refusal(message, 'BAD_REQUEST', 400);
 
 const members = new Set(['query', 'variables', 'operationName', 'extensions']);
 
-/** The call, or its fault. It does not look into values, which may have a million characters or members. */
+/** Reads the call, or its fault. Does not inspect values, which may have a million characters or members. */
 function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQLError {
   let sent: unknown;
   try {

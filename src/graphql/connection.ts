@@ -47,7 +47,7 @@ type PageArguments = {
 const bothEnds = 'first, last: give one of them, `first` to read forward and `last` to read backward.';
 const misplaced = (name: string) => `${name}: pass a cursor of this list as it stands, or none for the first page.`;
 
-/** @throws Malformed for a cursor that was not made for this list, and for both ends together */
+/** @throws Malformed for a cursor that was not made for this list, and for `first` together with `last` */
 export function pageOf<Key extends SortKey>(
   list: Pick<List<unknown, Key>, 'name' | 'key'>,
   { first, after, last, before }: PageArguments,

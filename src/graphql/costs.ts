@@ -1,4 +1,4 @@
-/** The default costs of fields: a scalar costs a tenth of an object, since it takes no step of its own. */
+/** The default costs of fields: a scalar costs a tenth of an object, because it takes no step of its own. */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 
 declare global {

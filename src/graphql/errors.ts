@@ -16,7 +16,7 @@ const longestMessage = 4_000;
 export const refusal = (message: string, code: GraphqlCode, status?: number): GraphQLError =>
   new GraphQLError(message, { extensions: { code, ...(status !== undefined && { http: { status } }) } });
 
-/** Of a call that does not name one of its document's operations. */
+/** The error of a call that does not name one of its document's operations. */
 export const notNamed = (): GraphQLError =>
   refusal(
     'operationName: must name an operation of the document, unless the document has just one.',
@@ -27,7 +27,7 @@ export const notNamed = (): GraphQLError =>
 /** Yoga's code of such a call. */
 const yogaNotNamed = 'OPERATION_RESOLUTION_FAILURE';
 
-/** Shortens a message: GraphQL's own errors quote input of any length. Replaces what Yoga says with a code that is not ours. */
+/** Shortens a message, as GraphQL's errors quote input of any length; replaces an error that has a code of Yoga's. */
 export function shortenMessage(error: GraphQLError): GraphQLError {
   error.message = shorten(error.message, longestMessage);
   const { code } = error.extensions;
@@ -53,7 +53,7 @@ export function presentError(error: GraphQLError, requestId: string, log: Log): 
   return new GraphQLError(message, { nodes: error.nodes, path: error.path, extensions });
 }
 
-/** The same for what our code threw outside of execution. */
+/** `presentError` for what our code threw outside of execution. */
 export const presentCause = (cause: unknown, requestId: string, log: Log): GraphQLError =>
   presentError(
     cause instanceof GraphQLError ? cause : new GraphQLError('Failed.', { originalError: cause as Error }),

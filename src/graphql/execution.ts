@@ -18,14 +18,14 @@ export type Event = (string | Buffer) & { readonly chunk: never };
 const mostCharacters = 16_000;
 
 export const eventStream = 'text/event-stream';
-/** What stands before and behind the JSON of a result in a stream over SSE, and the end of the stream. */
+/** What precedes and follows the JSON of a result in a stream over SSE, and the end of the stream. */
 export const nextText = ['event: next\ndata: ', '\n\n'] as const;
 export const completeText = 'event: complete\ndata:\n\n';
 
 /** @param around what comes before and after the text, in ASCII */
 export function toEvent(text: string, around: readonly [string, string] = ['', '']): Event {
   const [first, last] = around;
-  // Counted before it is joined: V8 would make a copy of what is joined to count it, and another one to write the chunk.
+  // Counted before joining: V8 would copy the joined text to count it, and again to write the chunk.
   const further = Buffer.byteLength(text) - text.length;
   const length = first.length + text.length + last.length + further;
   const chunk = `${length.toString(16)}\r\n${first}${text}${last}\r\n`;
@@ -54,7 +54,7 @@ export function eventOf(execution: Execution): Event | Promise<Event> {
   const { event, result } = execution;
   if (event) return event;
   execution.event = result instanceof Promise ? result.then(toFrame) : toFrame(result);
-  // Frames live for as long as their rooms stay the same; as objects they would take far more of the heap.
+  // Frames live until their rooms change; as objects they would take far more memory.
   execution.result = undefined;
   return execution.event;
 }

@@ -1,6 +1,6 @@
 /**
- * Translates errors of services from REST to GraphQL: messages get GraphQL's names, and pointers begin at the arguments. It is
- * done once for all fields, by the arguments that each has in the schema.
+ * Translates errors of services from REST to GraphQL: messages get GraphQL's names, and pointers begin at the
+ * arguments. This is done here for all fields, based on their arguments in the schema.
  */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 import {
@@ -95,7 +95,7 @@ const quotedOrWord = /"(?:[^"\\]|\\.)*"?|[A-Za-z][\w-]*/g;
 const respellText = (text: string, spelling: Spelling): string =>
   text.replaceAll(quotedOrWord, (word) => ownName(word, spelling) ?? word);
 
-/** The pointer into the arguments for one into a body of REST, or for the field alone. A pointer into the arguments is left as it is. */
+/** The pointer into the arguments for a pointer into a body of REST or a field's name; others are left as they are. */
 function placeOf({ field, pointer }: FieldError, spelling: Spelling): string | null {
   const { names, places, body } = spelling;
   const ofField = field === null ? undefined : places.get(ownName(field, spelling) ?? field);
@@ -110,7 +110,7 @@ function placeOf({ field, pointer }: FieldError, spelling: Spelling): string | n
 
 const leadingNames = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
 
-/** The faults of an error that only its message names. */
+/** The faults of an error that are named only in its message. */
 function faultsOf({ message, code }: DomainError, { places }: Spelling): FieldError[] {
   const paths = leadingNames.exec(message)?.[1]?.split(', ') ?? [];
   return paths.flatMap((path) => {

@@ -1,4 +1,4 @@
-/** Inputs made of the queries of REST's lists, so that both fronts take the same members within the same bounds. */
+/** Input types derived from the queries of REST's lists: both APIs take the same members within the same bounds. */
 import type { InputFieldBuilder, InputRef } from '@pothos/core';
 import { z } from 'zod';
 import { type Fields, lowerFirst } from '../fields.ts';
@@ -44,8 +44,9 @@ function memberOf(query: z.ZodType): Member {
 }
 
 /**
- * An input with the members of a query under GraphQL's names; they arrive under those of REST in camel case, ids as numbers.
- * @param what it selects
+ * An input type with the members of a query under GraphQL's names; resolvers get REST's names in camel case, ids as
+ * numbers.
+ * @param what the filter selects, in words
  * @param others members that GraphQL takes in another form
  */
 export function filterType<Query extends z.ZodObject, Others extends object = object>(

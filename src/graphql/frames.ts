@@ -98,7 +98,7 @@ function tag(_name: string, value: unknown): unknown {
  */
 const exactKey = (values: readonly unknown[]) => JSON.stringify(values, tag);
 
-/** A shared operation holds no reference to any one subscriber's response. */
+/** For shared operations, which must not hold a reference to one subscriber's response. */
 const nobody = { closed: false, on() {}, off() {} };
 
 /** @param refuse checks an operation against the limits of depth and cost; returns the errors of one that exceeds them */
@@ -142,12 +142,12 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     return errors ? { ...result, errors: errors.map((error) => presentError(error, requestId, log)) } : result;
   }
 
-  /** What is limited for each call is limited for each frame. */
+  /** The call of one frame: limits for each call apply to each frame. */
   const callOfFrame = ({ contextValue }: ValidatedSubscriptionArgs): GraphqlCall => ({
     ...(contextValue as GraphqlCall),
   });
 
-  /** A frame that is shared is that of callers of one tenant. */
+  /** A shared frame belongs to callers of one tenant. */
   const forTenantOf = <T>({ contextValue }: ValidatedSubscriptionArgs, work: () => T): T =>
     workFor((contextValue as GraphqlCall).viewer.mandatorId, work);
 

@@ -31,7 +31,7 @@ function plainText(noun: IdNoun, text: string): string {
   return read?.noun === noun ? read.id : text;
 }
 
-/** The same id as it is written in a body of REST: a number where JSON writes it in these digits. */
+/** The same id as in a body of REST: a number, if JSON writes it with the same digits. */
 export function plainValue(noun: IdNoun, text: string): number | string {
   const plain = plainText(noun, text);
   return nouns[noun] !== 'text' && String(Number(plain)) === plain ? Number(plain) : plain;

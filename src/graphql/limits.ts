@@ -73,8 +73,8 @@ function readDocument(...[source, options]: Parameters<typeof parse>): DocumentN
 }
 
 /**
- * The faults of a document: that it is too broad, or all others. A suggestion is looked for among all names, so only a few of a short
- * document get one.
+ * The faults of a document: that it is too broad, or all others. Finding a suggestion compares all names, so only a few
+ * faults of a short document get one.
  */
 function findFaults(...[schema, document, rules]: Parameters<typeof validate>): readonly GraphQLError[] {
   const fields = mostFieldsOf(document);

@@ -1,7 +1,7 @@
 /** GraphQL's names of the members of REST: in camel case, and English where those of the import are German (contract 8). */
 import { lowerFirst, upperFirst } from '../fields.ts';
 
-/** The German members of REST. Keys are what senders call their own; ids are ours. */
+/** English names of REST's German members. Keys are the senders' own identifiers; ids are ours. */
 export const english: ReadonlyMap<string, string> = new Map(
   Object.entries({
     Beginn: 'start',
@@ -48,6 +48,6 @@ export const inWords = (description: string): string =>
     .replaceAll(/`(\w+)`/g, (_, member) => `\`${nameOf(member)}\``)
     .replaceAll(germanWords, (member) => `\`${nameOf(member)}\``);
 
-/** The description of a member; a German one is named, too. */
+/** The description of a member; it also names a German member of REST. */
 export const describeMember = (member: string, description: string): string =>
   english.has(member) ? `${inWords(description)} REST: \`${member}\`.` : inWords(description);

@@ -1,4 +1,4 @@
-/** `node` and `nodes` give any record by its global id. Each room says with its type how a record of its noun is found. */
+/** `node` and `nodes` return any record by its global id. Each room's type says how a record of its noun is found. */
 import type { ObjectRef, QueryFieldBuilder } from '@pothos/core';
 import type { GraphQLSchema } from 'graphql';
 import { NotFound } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * What one WebSocket sends. A long message goes in fragments, at the pace of its reader: it is never one text in memory. Between
- * its fragments only control frames may stand, so other messages wait.
+ * What one WebSocket sends. A long message is sent in fragments, at the pace of its reader, and never held in memory as
+ * one text. Only control frames may be sent between its fragments, so other messages wait.
  */
 import pLimit, { type LimitFunction } from 'p-limit';
 import { WebSocket } from 'ws';
@@ -14,8 +14,8 @@ const most = {
   /** Answers that wait for one of these to be sent. */
   waiting: 100,
   /**
-   * Characters of messages that are not sent yet; each answer under way may have as many more. Past that, nothing is read from
-   * the client, since nothing else bounds the refusals and the answers to its pings.
+   * Characters of messages that are not sent yet; each answer under way may have as many more. Beyond that, nothing is
+   * read from the client, because nothing else bounds refusals and answers to pings.
    */
   unsent: 1_048_576,
 };
@@ -41,14 +41,14 @@ export class Outbox {
     return this.#underWay >= most.answers;
   }
 
-  /** Whether its client takes too little. Answers do not count: while one that is not large is sent over a slow line, pings are answered. */
+  /** Whether the client reads too slowly. Answers do not count: pings are answered even over a slow line. */
   get #isFlooded(): boolean {
     return this.#unsent > most.unsent * (1 + this.#underWay);
   }
 
   /**
-   * Waits until one more answer may be under way. A reader that takes nothing gets nothing more made.
-   * @returns a function that ends it
+   * Waits until another answer may begin. For a reader that does not read, no more answers are made.
+   * @returns a function to call at the end of the answer
    * @throws LimitExceeded
    */
   async beginAnswer(): Promise<() => void> {
@@ -68,15 +68,15 @@ export class Outbox {
   }
 
   /**
-   * Sends a message. Of a client that takes no answers nothing is read until it does, not even that it is alive.
-   * @param sent is called also if the client has disconnected: the socket closes then
+   * Sends a message. From a client that does not read its answers, nothing is read until it does, not even pongs.
+   * @param sent is also called if the client has disconnected: the socket closes then
    */
   send(text: string, sent: () => void): void {
     this.#unsent += text.length;
     if (this.#isFlooded) this.#socket.pause();
     const taken = () => {
       this.#unsent -= text.length;
-      // One that is being closed is not read any more.
+      // A closing socket is not read.
       if (!this.#isFlooded && this.#socket.readyState === WebSocket.OPEN) this.#socket.resume();
       sent();
     };
@@ -85,10 +85,10 @@ export class Outbox {
     else send();
   }
 
-  /** Sends a long message. @param isOver whether nobody waits for it any more; asked before it begins */
+  /** Sends a long message. @param isOver whether nobody waits for it any more; called before it begins */
   async sendPieces(pieces: Iterable<TextPiece>, chunks: Chunks, isOver: () => boolean): Promise<void> {
     const sending = this.#sendAfter(this.#long, pieces, chunks, isOver);
-    // Half a message cannot be mended.
+    // A message that breaks off cannot be repaired.
     const long = sending.catch(() => this.#socket.terminate());
     this.#long = long;
     void long.then(() => {

@@ -185,7 +185,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     const known = plans.get(query);
     const again = known && (await runPlan(known.plan, params, call, resolved));
     if (again) return again;
-    // The executor would make a record of each span of availability, all of them in one turn of the event loop.
+    // The executor would make records of all spans of availability in one turn of the event loop.
     const runPlanned: RunPlanned = (document) => {
       const plan = planQuery(schema, document, limits);
       plans.set(query, { plan });
@@ -231,9 +231,9 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
       });
     },
     /**
-     * Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling, and sends its result. If that
-     * is large, the call has a place until it is sent. A mutation has it at once: it may have been done when it needs one, and refused
-     * its client would send it again.
+     * Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling, and sends its
+     * result. While a large result is sent, the call holds a place. A mutation takes its place before it runs: if it
+     * were refused afterwards, its client would repeat it.
      * @param isGone whether nobody waits for the answer any more, which then gets no place
      * @throws LimitExceeded for a query without a place; Unavailable if the client has gone
      */

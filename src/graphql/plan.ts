@@ -2,9 +2,9 @@
  * Plans of queries, and of the frames of subscriptions: their fields, arguments and types are resolved once, not at
  * each execution.
  *
- * A plan handles only success. On any error it gives up. GraphQL's own executor then runs the query, which changes nothing,
- * with what has been resolved, and reports the error. A plan compiles no text of a document to code, unlike graphql-jit, which
- * runs certain literals as code.
+ * A plan handles only success. On any error it gives up: GraphQL's own executor then runs the query with what has been
+ * resolved, and reports the error. Queries change nothing, so this is safe. Unlike graphql-jit, which runs certain
+ * literals as code, a plan compiles no text of a document.
  */
 import {
   type DocumentNode,
@@ -34,8 +34,8 @@ import { isLasting, type Resolved } from './resolved.ts';
 import { collectFields, giveUp, membersOf, type References, scopeOf, selectingOf, selectionsOf } from './selections.ts';
 
 /**
- * Returns the data of one execution, as `LargeJson` where there are lists in it that write themselves; undefined if GraphQL's own
- * executor must run it, with what has been resolved.
+ * Returns the data of one execution, as `LargeJson` if it contains lists that write themselves; undefined if GraphQL's
+ * own executor must run it, with what has been resolved.
  */
 export type Plan = (params: Params, call: GraphqlCall, resolved: Resolved) => Promise<object | undefined>;
 
@@ -69,7 +69,7 @@ function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNo
   if (node.name.value === '__typename') return { key, node, find: () => type.name, complete: (name) => name };
   const field = type.getFields()[node.name.value] ?? giveUp();
   const { resolve = memberOf(field.name) } = field;
-  // Our resolvers use no more of it. One that did would fail here, and the executor would run it.
+  // Our resolvers use only these members. One that needed more would fail here, and the executor would run it.
   const info = { fieldName: field.name, parentType: type } as GraphQLResolveInfo;
   return {
     key,
@@ -82,7 +82,7 @@ function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNo
   };
 }
 
-/** Of its own: with closures in the loop that calls it, V8 allocates the variables of each step of that loop. */
+/** A separate function: with closures in the calling loop, V8 would allocate variables for each of its steps. */
 async function settle(
   value: PromiseLike<unknown>,
   run: Run,
@@ -104,7 +104,7 @@ function planObject(type: GraphQLObjectType, selectionSets: readonly SelectionSe
   const steps = [...collectFields(type, selectionSets, scope)].map(([key, nodes]) =>
     planField(type, key, nodes, scope),
   );
-  // A template with all keys in order: V8 makes an object slow that gains its keys one by one.
+  // A template with all keys in order: objects that gain their keys one by one are slow in V8.
   const empty: Record<string, unknown> = JSON.parse(
     JSON.stringify(Object.fromEntries(steps.map(({ key }) => [key, null]))),
   );
@@ -126,7 +126,7 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
 /** Items of a list that are completed at once. */
 const mostAtOnce = 100;
 
-/** Pauses only while no item has asked anything: what is asked in one turn has one statement (flow/gather.ts). */
+/** Pauses only while no item has sent a query: the queries of one turn share one statement (flow/gather.ts). */
 async function completeInSlices(values: readonly unknown[], answers: unknown[], complete: Complete, run: Run) {
   let hasAsked = false;
   const pause = (run.pause ??= openSlices());

@@ -1,13 +1,13 @@
 /**
- * What the resolvers of a query have found. A plan that gives up leaves it to GraphQL's own executor, so that a query of which one
- * field fails asks the database no more than any other.
+ * The results of a query's resolvers. A plan that gives up passes them to GraphQL's own executor, so a query with a
+ * failing field costs the database no more than any other.
  */
 import { type FieldNode, type GraphQLSchema, isObjectType } from 'graphql';
 import type { Context } from '../context.ts';
 import { DomainError } from '../errors.ts';
 import type { WrittenLists } from './written-lists.ts';
 
-/** Of one call, by the places of fields in the document, and by their parents. */
+/** The results of one call, by the places of fields in the document, and by their parents. */
 export class Resolved {
   #db: Context['db'] | undefined;
   readonly #found = new Map<FieldNode | undefined, Map<unknown, PromiseLike<unknown>>>();
@@ -29,12 +29,12 @@ export class Resolved {
   }
 }
 
-/** Whether the executor would have got the same error: others may come of what only a plan does, or may be over. */
+/** Whether the executor would get the same error: other errors may be caused by the plan, or be temporary. */
 export const isLasting = (error: unknown): boolean => error instanceof DomainError;
 
 type Call = { context: Context; resolved?: Resolved; lists?: WrittenLists };
 
-/** Lets the executor take what has been resolved, and leave lists that write themselves as they are, where a call has these. */
+/** Lets the executor use a call's resolved values, and leave its lists that write themselves as they are. */
 export function takeResolved(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue;

@@ -23,7 +23,7 @@ import { takeResolved } from './resolved.ts';
 
 let made: GraphQLSchema | undefined;
 
-/** The whole schema: `serverTime`, and the types and fields of every room. Nobody changes it, so that it is made once. */
+/** The whole schema: `serverTime`, and the types and fields of every room. It never changes, so it is made once. */
 export function wholeSchema(): GraphQLSchema {
   made ??= makeSchema();
   return made;

@@ -29,7 +29,7 @@ export type GraphqlServer = Omit<Calls, 'open'> & {
   prepare(): void;
 };
 
-/** `npm run check` holds the file to the schema that is built. */
+/** `npm run check` compares the file with the schema that is built. */
 async function readSchema(): Promise<{ text: string; etag: string }> {
   const text = await fs.readFile(path.join(import.meta.dirname, 'schema.graphql'), 'utf8');
   return { text, etag: `"${hash('sha256', text).slice(0, 32)}"` };

@@ -1,7 +1,7 @@
 /**
  * Subscriptions over HTTP: the distinct connections mode of the GraphQL over SSE protocol. A reader gets one frame at a time.
  * A reader that does not read gets no more frames; when it reads again it gets the latest state, unless it was cut. There may
- * be thousands, so each takes little more memory than `Reader`, and a frame makes nothing for each of them.
+ * be thousands, so each takes little more memory than `Reader`, and a frame allocates nothing per reader.
  */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
@@ -31,8 +31,8 @@ const ofDocuments = [
 ];
 
 /**
- * Frees the head of an answer once it was sent. Node.js keeps it for as long as the answer lasts, as the text that it was and as
- * a list of every header: 2 kB for each stream. It has no call for this, so a test holds that it is done.
+ * Frees the head of an answer after it was sent. Node.js keeps it as a text and as a list of headers until the answer
+ * ends: 2 kB for each stream. There is no API for this, so a test proves that it works.
  */
 function forgetHead(response: ServerResponse): void {
   const list = Object.getOwnPropertySymbols(response).find(({ description }) => description === 'kOutHeaders');
@@ -72,7 +72,7 @@ function write(reader: Reader, event: Event): void {
   // Usually the operating system has taken it by now, and nothing needs to be called back, which would cost another turn.
   if (sink.writableLength === 0 || reader.stuckSince) return;
   reader.stuckSince = reader.wroteAt;
-  // Nothing, behind what waits: it is written, and calls back, once the operating system has taken that.
+  // An empty write is queued behind the waiting data: it calls back once the operating system has taken that.
   sink.write('', 'latin1', reader.goOn);
 }
 
@@ -99,7 +99,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
 
   const isSilent = ({ stuckSince, wroteAt }: Reader, now: number) => !stuckSince && now - wroteAt >= pingEvery;
 
-  /** In slices: thousands that connect, or get a frame, at one instant are also silent for as long. */
+  /** In slices: thousands that connect or get a frame at one instant also fall due together. */
   async function ping(silent: readonly Reader[]): Promise<void> {
     const pause = openSlices();
     for (const reader of silent) {
@@ -121,12 +121,12 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
     void ping(silent);
   }, lookEvery).unref();
 
-  /** Cuts one in each turn of the event loop, as the operating system frees megabytes for each. */
+  /** Cuts one reader in each turn of the event loop, as the operating system frees megabytes for each. */
   function cutNext(): void {
     const [reader] = late;
     if (!reader) return;
     late.delete(reader);
-    // What was taken while this process was busy is known by now.
+    // By now it is known what was taken while this process was busy.
     if (isLate(reader, performance.now()) && readers.delete(reader)) {
       cuts++;
       // A reset also drops the data that the operating system still holds for the reader.

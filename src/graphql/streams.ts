@@ -20,7 +20,7 @@ import {
 type Heard = Awaited<ReturnType<Context['notifications']['subscribe']>>;
 type HeardChange = NonNullable<Awaited<ReturnType<Heard['next']>>>;
 
-/** The output of a stream, for readers that iterate and for readers that take. */
+/** The output of a stream: an iterator, and the interface of `Latest`. */
 export type Following<T> = AsyncIterableIterator<T, undefined> & Latest<T>;
 
 export type Streams = {

@@ -36,7 +36,7 @@ const pingEvery = 12_000;
 
 type Params = Record<string, unknown> | undefined;
 type Link = Connection<Params, Extra>;
-/** Leads graphql-ws back to the operation that the client has sent; passed as the root value. */
+/** Passed through graphql-ws as the root value, to find the operation that the client has sent. */
 type Sent = { link: Link; id: string; params: PlainCall };
 
 /** A header of the upgrade request, or else a member of the first message, because browsers cannot set headers. */
@@ -91,7 +91,7 @@ function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
 export type WebSockets = {
   /** Handles the `upgrade` event of a request for a WebSocket. */
   open(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** How many were cut because they do not read: they left too much unread, or answered no ping, as they cannot then. */
+  /** How many were cut because they do not read: they left too much unread, or did not answer a ping. */
   cutCount(): number;
   close(): Promise<void>;
 };
@@ -115,7 +115,7 @@ export function createWebSockets(
     noServer: true,
     maxPayload: config.Limits.BodyBytes,
     perMessageDeflate: false,
-    // Otherwise all messages that have arrived would be read in one turn of the event loop, and pings cost their sender nothing.
+    // Otherwise all messages that have arrived would be read in one turn of the event loop, and pings would be free.
     allowSynchronousEvents: false,
   });
 
@@ -157,7 +157,7 @@ export function createWebSockets(
     });
   }
 
-  /** Closes a socket whose credential was refused, if it does nothing else: it would be refused for as long as it is kept. */
+  /** Closes a socket whose credential was refused, unless it has other operations: it would be refused every time. */
   function leave({ extra, subscriptions }: Link, refusedId: string): void {
     if (Object.keys(subscriptions).some((id) => id !== refusedId)) return;
     extra.socket.close(...closeCodeOf(new NotAuthenticated()));

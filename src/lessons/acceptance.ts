@@ -1,4 +1,4 @@
-/** Accepting a batch (contract 4.2): its body is taken in, then stored and queued in one transaction. */
+/** Accepts a batch (contract 4.2): receives its body, then stores and queues it in one transaction. */
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { checkImporter } from '../access.ts';
@@ -42,8 +42,8 @@ type AcceptedBatch = { batchId: string; importStatus: 'AwaitingLessonCreation' }
 const large = { of: 'large imports', perPerson: 2, mostWaiting: 4 };
 
 /**
- * Places of this process for large bodies. One that arrives holds a file; one that is stored also holds one of the 8
- * connections of `Context.uploads`.
+ * Places of this process for large bodies. A body that is arriving holds a file; one that is being stored also holds
+ * one of the 8 connections of `Context.uploads`.
  */
 const openLargeImports = () => ({
   arriving: openPlaces({ ...large, all: 32, perTenant: 4, waitMs: 10_000 }),
@@ -133,7 +133,7 @@ async function storeBatch(
   return answer;
 }
 
-/** When a place in the queue may be free. */
+/** The seconds after which a place in the queue may be free. */
 const retryWhenFullSeconds = 10;
 
 /** @throws LimitExceeded when the tenant has as many open batches as it may have (contract 6) */

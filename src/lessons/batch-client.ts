@@ -120,7 +120,7 @@ export const openBatchClient = (api: Api): BatchClient => ({
       seen = state;
       if (changed) onChange?.(batch);
       if (hasEnded(batch)) return batch;
-      // Answered early and with nothing new: a proxy on the way does not let the request wait.
+      // Answered early and unchanged: a proxy does not let the request wait.
       if (!changed && performance.now() - asked < (longPollSeconds - 5) * 1_000) await api.wait(retryAfterMs);
     }
   },

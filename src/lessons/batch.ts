@@ -30,7 +30,7 @@ export type Batch = {
   lessonCount: number | null;
   processedCount: number;
   createdCount: number;
-  /** Null until the batch has written, as are the next two; also for batches of releases that did not count. */
+  /** Null until the batch has written, and for batches of releases that did not count; so are the next two. */
   changedCount: number | null;
   movedCount: number | null;
   removedCount: number | null;
@@ -114,7 +114,7 @@ export type Running = BatchKey & {
   /** The W3C trace context of the request that sent the batch. */
   traceParent: string | null;
   cancelRequested: boolean;
-  /** Of the PostgreSQL process that works on it. */
+  /** The id of the PostgreSQL backend that works on it. */
   pid: number;
 };
 

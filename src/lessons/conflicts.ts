@@ -29,8 +29,8 @@ export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): P
 
 /**
  * The `from` and `where` of a query for the bookings that overlap a room and time and that the plan does not touch. Add
- * `limit` or `offset 0`, so that each claim is looked up by the index: a join would compare all claims with all bookings,
- * and for each claim, without the `offset 0` here, all of the plan.
+ * `limit` or `offset 0`, so that each claim is looked up by the index: a join would compare all claims with all
+ * bookings. The `offset 0` inside keeps the whole plan from being read for each claim.
  */
 export const bookingsInTheWay = (
   { mandatorId }: BatchKey,
@@ -62,13 +62,13 @@ async function displaceBookings(trx: Transaction, batch: BatchKey): Promise<void
     order by way.id, claim.row`.execute(trx);
 }
 
-/** Rounds of leaving lessons out, and of taking them back: each changes which other lessons conflict. */
+/** The most rounds of leaving lessons out, and of taking them back: each round changes which other lessons conflict. */
 const mostRounds = 10;
 
 /**
- * Of two lessons that claim the same, the one that has it already wins, else the first in the body. The loser keeps its
- * stored room and time, and may conflict there with a third lesson. A lesson that lost to one that was left out later is
- * taken back.
+ * If two lessons claim the same place, the one that has it already wins, otherwise the first in the body. The loser
+ * keeps its stored room and time, and may conflict there with a third lesson. If the winner is left out later, the
+ * loser is taken back.
  */
 async function skipLessons(trx: Transaction, batch: Running): Promise<void> {
   const planAgain = async () => {
@@ -135,7 +135,7 @@ async function takeBack(trx: Transaction, batch: BatchKey): Promise<boolean> {
   return (numAffectedRows ?? 0n) > 0n;
 }
 
-/** `domino`: when claim `row` is refused, its lessons keep their stored places, and claim `next`, which needs one, is refused too. */
+/** Fills `domino`: if claim `row` is refused, its lessons keep their places, and claim `next`, which needs one, is refused. */
 async function stageDominoes(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
   await sql`drop table if exists domino`.execute(trx);
   await sql`

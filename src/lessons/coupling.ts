@@ -4,7 +4,7 @@ import type { Transaction } from '../db/database.ts';
 import type { BatchKey } from './batch.ts';
 
 /**
- * Describes the bookings that coupled lessons share: with the subject of the first lesson, and private when any of them is.
+ * Writes the bookings that coupled lessons share: with the subject of the first lesson, and private if any of them is.
  * A booking that gains, loses or keeps a changed lesson gets a new version.
  * @param bookings a query of the ids of these bookings
  * @param touched a query of the ids of those whose lessons have changed

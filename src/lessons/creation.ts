@@ -1,6 +1,6 @@
 /**
  * The fast path of Create: lessons go straight from the body into their tables, a slice at a time, and the tables'
- * constraints check them. Most batches are free of faults; the others are rolled back and planned.
+ * constraints check them. Most batches have no faults; the others are rolled back and take the planned path.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -15,7 +15,7 @@ import { jobRows, type LessonSlice, newLessons } from './staging.ts';
 /** Jobs of the body as the fast path inserts them. */
 export const sentJobs = (batch: Running): RawBuilder<unknown> => sql`(${jobRows(batch)}) as sent`;
 
-/** The jobs themselves; their lessons follow in slices. @param jobs those of the body, staged or not */
+/** Inserts the jobs; their lessons follow in slices. @param jobs those of the body, staged or not */
 export async function insertJobs(trx: Transaction, batch: Running, jobs: RawBuilder<unknown>): Promise<void> {
   await sql`
     insert into lesson_job (mandator_id, id, job_id, bezeichnung, quelle, standort, bemerkung, batch_id, created_by)
@@ -53,7 +53,10 @@ function bookedLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> 
 /** `refused`: the fast path must be given up; `remarkable`: there are warnings; `coupled`: bookings are shared. */
 type Noticed = { refused: boolean; remarkable: boolean; coupled: boolean };
 
-/** Bookings and lessons of a slice, in one statement. @param known.hours the opening hours, if any are known */
+/**
+ * Inserts the bookings and lessons of a slice in one statement.
+ * @param known.hours the opening hours, if any are known
+ */
 export async function insertLessons(
   trx: Transaction,
   batch: Running,
@@ -75,7 +78,7 @@ export async function insertLessons(
   return rows[0] as Noticed;
 }
 
-/** Shared bookings with lessons of the batch, once all of them are in. @returns as `describeShared` */
+/** Writes the shared bookings of the batch, after all of its lessons are inserted. @returns as `describeShared` */
 export function describeCoupled(trx: Transaction, batch: Running): Promise<boolean> {
   const bookings = sql`
     select booking_id from batch_job

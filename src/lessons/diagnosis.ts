@@ -7,10 +7,10 @@ import { isWorkedOn } from './next.ts';
 import { remedyFor } from './setbacks.ts';
 
 const check = 'Batches';
-/** Tenants that are reported one by one; an outage affects all of them. */
+/** The most tenants that are reported one by one, as an outage affects all of them. */
 const mostTold = 5;
 
-/** The first open batch of a tenant, when a start of it has failed; `next` is null while a worker is on it. */
+/** The first open batch of a tenant, if one of its starts has failed; `next` is null while a worker runs it. */
 type Troubled = {
   batch: string;
   starts: number;
@@ -58,7 +58,7 @@ async function listTroubled(db: Database): Promise<Troubled[]> {
   return rows;
 }
 
-/** Batches that have been open for a long time, except of tenants whose first batch has failed starts. */
+/** Batches that have been open for a long time, except those of tenants whose first batch has failed starts. */
 async function examineAge(db: Database, troubled: readonly Troubled[]): Promise<Finding> {
   const tenants = troubled.map(({ batch }) => batch.slice(0, batch.indexOf('/')));
   const { rows } = await sql<{ open: number; old: string[] | null }>`

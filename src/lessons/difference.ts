@@ -1,4 +1,4 @@
-/** What a dry run would change in the timetable: how many lessons in which way, and the first of them. */
+/** What a dry run would change in the timetable: the number of lessons by kind of change, and the first of them. */
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, stateIn, type Transaction } from '../db/database.ts';
 import { openGathering } from '../flow/gather.ts';
@@ -112,6 +112,6 @@ const gather = (db: Database) =>
     return found;
   });
 
-/** Null unless the batch is a dry run that found nothing wrong. The caller has seen that it may be read. */
+/** Null unless the batch is a dry run without errors. The caller has checked that the viewer may read it. */
 export const readDifference = (db: Database, key: BatchKey): Promise<Difference | null> =>
   stateIn(db, gather)(`${key.mandatorId} ${key.id}`, key);

@@ -20,7 +20,7 @@ export const named = (text: RawBuilder<unknown>) => sql`coalesce(left(${text}, 8
 const span = (range: RawBuilder<unknown>) =>
   sql`to_char(lower(${range}), 'YYYY-MM-DD HH24:MI') || '-' || to_char(upper(${range}), 'HH24:MI') || ' UTC'`;
 
-/** When the LektionList of a job is missing in an operation, and the message for a missing or empty one. */
+/** For each operation: the fault of a job whose LektionList is missing, and the message for a missing or empty one. */
 const lists: Record<JobOperation, { missing: FaultQuery; remedy: string; empty: string }> = {
   Create: {
     missing: sql`coalesce(list, 'null') = 'null'`,
@@ -85,7 +85,7 @@ const referenceErrors = (batch: BatchKey): FaultQuery[] => [
       from staged_lesson where matches = 1 and ressource_id <> resource_id`,
 ];
 
-/** Whether ReplaceLektionList has a wrong type: only that is reported then, not that the job is unknown. */
+/** Whether ReplaceLektionList has a wrong type. Then only that is reported, not that the job is unknown. */
 const hasWrongReplaceList = sql`exists (
   select from body_job where body_job.index = job.index and jsonb_typeof(replace_list) not in ('boolean', 'null'))`;
 
@@ -133,7 +133,7 @@ const duplicateErrors = (batch: Running): FaultQuery[] => [
 
 const wantedRoom = sql`${named(sql`lesson.ressource_name`)}`;
 
-/** Claims that overlap an earlier claim, found in one pass in order of time. A job that comes twice is reported as a duplicate. */
+/** Claims that overlap an earlier one, found in one pass in order of time. Repeated jobs are reported as duplicates. */
 const overlappingClaims = sql`
   select lesson.index, lesson.lektion_index, ${wantedRoom} || ' is needed twice: with lesson ' || ${named(sql`other.lektion_id`)}
     || ' of job ' || ${named(sql`job.job_id`)} || ', ' || ${span(sql`way.occupied`)} as message
@@ -168,7 +168,7 @@ export const occupant = (
     select id, occupied from (
       select booking.id, booking.occupied ${bookingsInTheWay(batch, resource, occupied)}
         and booking.id is distinct from ${own}
-      -- Found before they are sorted: the index that has them in order would be read for all bookings of the room.
+      -- Filtered before they are sorted: the index in this order would be read for all bookings of the room.
       offset 0
     ) as found
     order by lower(occupied), id limit 1
@@ -177,7 +177,7 @@ export const occupant = (
     select lektion_id, job_id from lesson
     join lesson_job on lesson_job.mandator_id = lesson.mandator_id and lesson_job.id = lesson.job
     where lesson.mandator_id = ${batch.mandatorId} and lesson.booking_id = booking.id
-    -- Of coupled lessons, one that stays: another may be the lesson that needs the room.
+    -- Of coupled lessons, prefers one that stays: another may be the one that needs the room.
     order by exists (
       select from staged_lesson as staged left join lesson_plan using (row)
       where staged.job = lesson.job and staged.lektion_id = lesson.lektion_id and ${isJoining}), job_id, lektion_id
@@ -192,7 +192,7 @@ const conflictErrors = (batch: Running): FaultQuery[] => [
       from (
         select index, lektion_index, ressource_name, job.job_id, is_new, claim.resource_id, occupied, booking
         from room_claim as claim join staged_lesson using (row) join staged_job as job using (index)
-        -- Joined before each is looked up: the condition below would else compare each booking with all jobs.
+        -- Joined before the lookups: otherwise the condition below would compare each booking with all jobs.
         offset 0
       ) as lesson
       cross join lateral (${occupant(batch, sql`lesson.resource_id`, sql`lesson.occupied`, sql`lesson.booking`)}) as way

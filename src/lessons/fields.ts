@@ -5,12 +5,12 @@ import { lessonLimits } from '../names.ts';
 import type { JobOperation } from './batch.ts';
 
 /**
- * The fields of contract 4.1, and the SQL that reads and checks each of them. Staging, the messages of faults and the
- * documentation of REST and GraphQL are made of this one table.
+ * The fields of contract 4.1, and the SQL that reads and checks each of them. Staging, error messages and the
+ * documentation of REST and GraphQL are all derived from this table.
  */
 export type Kind = 'text' | 'key' | 'name' | 'time' | 'integer' | 'boolean' | 'texts' | 'status';
 
-/** `always`: the field names its record. `new`: only a new record needs it. */
+/** `always`: the field identifies its record. `new`: only a new record needs it. */
 type Required = 'always' | 'new' | false;
 
 export type Field = { name: string; column: string; kind: Kind; required: Required; description: string };
@@ -115,8 +115,8 @@ export const withoutList = sql`body - ${sql.lit(`{${spellings(listField).join(',
 export const listOrEmpty = sql`case when jsonb_typeof(${lessonList}) = 'array' then ${lessonList} else '[]' end`;
 
 /**
- * The text of a sent value; null if it is none. Nothing else becomes text before its type is known: a number of 8 bytes, such as
- * `1e131071`, may have 131,072 digits, and an array thousands of them.
+ * A sent value if it is a text, otherwise null. Values of other types must not be converted to text unchecked: a number
+ * of 8 bytes, such as `1e131071`, may have 131,072 digits, and an array thousands of them.
  */
 export const textOf = (value: RawBuilder<unknown>): RawBuilder<string | null> =>
   sql`(case when jsonb_typeof(${value}) = 'string' then ${value} #>> '{}' end)`;

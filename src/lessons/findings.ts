@@ -74,7 +74,7 @@ const outsideOpeningHoursWarning = (hours: KnownHours): FaultQuery => sql`
   from staged_lesson ${outsideOpeningHours(hours, timeOfStaged)}
     and not refused and not skipped and action <> 'delete' and status is distinct from 'Entfaellt'`;
 
-/** The booking that only this lesson has: a shared one may be in the way of a lesson that leaves it. */
+/** The booking of this lesson alone, otherwise null: a shared one may be in the way of a lesson that leaves it. */
 const ownBooking = sql`case when not stored_shared then stored_booking end`;
 
 const settledConflictWarnings = (batch: Running): FaultQuery[] => [

@@ -12,7 +12,7 @@ const farthest = 8.64e15;
 /** Opening hours are read for this many days around today; lessons beyond give no warning. */
 const horizonDays = 800;
 
-/** `open` holds the times of each list, as a multirange, and `lists` which of them applies to the room at the same place. */
+/** `open` has the times of each list as a multirange; `lists` has, for each of `rooms`, which list applies to it. */
 export type KnownHours = { rooms: number[]; lists: number[]; open: string[] };
 
 /** @returns undefined when none are known */
@@ -42,7 +42,7 @@ export async function readOpeningHours(
 
 /**
  * A join that keeps rows of rooms with known hours that are not always open.
- * @param times a range, or ranges that may be looked at together
+ * @param times a range, or a multirange of several lessons that may be checked together
  */
 export const outsideOpeningHours = ({ rooms, lists, open }: KnownHours, times: RawBuilder<unknown>) => sql`
   join unnest(${rooms}::int[], ${lists}::int[]) as open_room (resource_id, list) using (resource_id)
@@ -51,7 +51,7 @@ export const outsideOpeningHours = ({ rooms, lists, open }: KnownHours, times: R
 /** The time of a staged lesson; nothing if it has none. */
 export const timeOfStaged = sql`case when beginn < ende then tstzrange(beginn, ende) end`;
 
-/** The time in which the lessons of a body are, whatever their offsets; unbounded on a side whose day is not a valid date. */
+/** A range around all lessons of a body, whatever their offsets; unbounded on a side whose day is not a valid date. */
 export function timeOfSent({ firstDay, lastDay }: Pick<ReadJobs, 'firstDay' | 'lastDay'>) {
   if (firstDay === null || lastDay === null) return { earliest: null, latest: null };
   const [first, last] = [Date.parse(firstDay), Date.parse(lastDay)];

@@ -33,8 +33,8 @@ const chunkSize = 5_000;
 type BatchOutcome = 'LessonsCreated' | 'LessonsImportFailed';
 
 /**
- * A batch at work. `counts` is how many lessons each job lists, `listed` how many all of them list, and `beside` are connections for
- * what is read while its transaction waits for locks.
+ * A running batch. `counts` has the number of lessons of each job, and `listed` is their sum. `beside` has connections
+ * for reading while the transaction waits for locks.
  */
 type BatchWork = {
   trx: Transaction;
@@ -210,7 +210,7 @@ async function create(
   return { inserted, changed: 0, moved: 0, removed: 0, remarkable, hours };
 }
 
-/** Cuts the body into slices of at most `chunkSize` lessons: of whole jobs, or of parts of a larger one. */
+/** Cuts the body into slices of at most `chunkSize` lessons: whole jobs, or a part of one larger job. */
 export function* cutSlices(counts: readonly number[], chunkSize: number): Generator<LessonSlice & { lessons: number }> {
   let firstJob = 0;
   let gathered = 0;
@@ -231,7 +231,7 @@ export function* cutSlices(counts: readonly number[], chunkSize: number): Genera
     yield { firstJob, lastJob: counts.length - 1, firstLesson: 0, lastLesson: chunkSize, lessons: gathered };
 }
 
-/** The planned path: over stored lessons, or around occupied rooms. */
+/** The planned path: changes stored lessons, and works around occupied rooms. */
 async function carryOutPlan(progress: ImportProgress, work: BatchWork): Promise<Published> {
   const { trx, batch } = work;
   const plan = await describePlan(trx);

@@ -1,6 +1,6 @@
 /**
- * The bodies of lesson jobs, as documented. They are not checked against these schemas: SQL made of the same fields checks
- * them, and each fault is recorded with the batch.
+ * The documented bodies of lesson jobs. They are not validated by these schemas but in SQL that is derived from the
+ * same fields; each fault is recorded with the batch.
  */
 import { z } from 'zod';
 import { lessonStatus } from '../bookings/service.ts';

@@ -11,7 +11,7 @@ import {
   openStatuses,
 } from './batch.ts';
 
-/** The queue's tasks that work through a tenant's batches: the short ones, and those that take longer. */
+/** The queue's tasks that run a tenant's batches, one for each lane. */
 export const batchTasks = { short: 'ProcessLessonBatches', long: 'ProcessLongLessonBatches' } as const;
 
 /** Queues the work on a tenant's batches, once for any number of them. */
@@ -39,7 +39,7 @@ type BatchOutcome = {
   omitted?: readonly Omission[];
 };
 
-/** A batch as it was moved. A cancellation that is requested later waits for the move, and is refused once the batch has ended. */
+/** A batch as `move` found it. A later request to cancel waits for the move, and is refused if the batch has ended. */
 type MovedBatch = { cancel_requested: boolean };
 
 /**

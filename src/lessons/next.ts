@@ -7,7 +7,7 @@ import { lockClasses } from '../flow/locks.ts';
 import type { BatchKey } from './batch.ts';
 import { lessonList, member, replaceField } from './fields.ts';
 
-/** The greatest weight of a short batch, about a second's work: see submission. Stored lessons that may go with whole jobs count too. */
+/** The greatest `BodySize.weight` of a short batch, about a second's work. Lessons of replaced jobs count too. */
 const shortUpTo = 1_000;
 
 /** The lane of a batch, as far as the request determines it. */
@@ -31,7 +31,7 @@ const isWhole = sql`case operation
 
 export type NextBatch = BatchKey & { isDue: boolean; isLong: boolean };
 
-/** Looks up the lessons job by job: a join might read all lessons of the tenant for the few of a batch. */
+/** Finds the tenant's oldest open batch. Looks up lessons job by job: a join might read all lessons of the tenant. */
 export async function findNext(db: Database, mandatorId: number): Promise<NextBatch | undefined> {
   const next = sql<NextBatch>`
     select mandator_id as "mandatorId", id, ${isDue} as "isDue",

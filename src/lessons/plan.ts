@@ -18,8 +18,9 @@ export const isJoining = sql`stored_booking is distinct from lesson_plan.booking
 const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
 
 /**
- * A lesson keeps its booking when it moves. Coupled lessons share one booking, and the first of them leads: a booking that is
- * at their room and time already, or one whose sharers all move there, or a new one. A booking without lessons is cancelled.
+ * Gives each lesson its booking. A lesson keeps its booking when it moves. Coupled lessons share one booking, led by
+ * the first of them: a booking that has their room and time already, or one whose lessons all move there, or a new one.
+ * A booking without lessons is cancelled.
  */
 export async function planBookings(trx: Transaction, batch: PlannedBatch): Promise<void> {
   const { mandatorId } = batch;
@@ -100,7 +101,7 @@ async function planTakeOvers(trx: Transaction, { mandatorId, createdBy }: Planne
           and lower(occupied) + make_interval(mins => setup_minutes) = beginn
           and upper(occupied) - make_interval(mins => teardown_minutes) = ende
         offset 0
-        -- A cancellation and a release, which are final, lock no room.
+        -- Cancellations and releases lock no room; they are final.
         for no key update
       ) as way
       where plan.row = plan.leader and fate = 'insert' and not ${isCancelled}
@@ -112,7 +113,7 @@ async function planTakeOvers(trx: Transaction, { mandatorId, createdBy }: Planne
 }
 
 export type DescribedPlan = {
-  /** The highest row. */
+  /** The highest row number. */
   rows: number;
   inserted: number;
   /** Lessons that stay in their room and at their time, and differ otherwise. */
@@ -171,7 +172,8 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
   await sql`
     with part as materialized (
       select staged.*, plan.booking as booking_id, plan.fate, plan.row = plan.leader as leads, ${isCancelled} as cancelled,
-        -- The key is looked up by both of its columns, whatever is known of the tenant's share of the table.
+        -- So that the key is looked up by both of its columns, whatever the planner knows of the tenant's share of the
+        -- table.
         ${batch.mandatorId}::int as mandator_id
       from staged_lesson as staged left join lesson_plan as plan using (row)
       where row between ${first}::int and ${last}::int and ${live}

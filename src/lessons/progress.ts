@@ -1,4 +1,4 @@
-/** Publishes how far a running batch is, and reads whether it was cancelled. */
+/** Publishes the progress of a running batch, and reads whether it was cancelled. */
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';

@@ -1,4 +1,4 @@
-/** What is known of a body before its lessons are read, and how the fast path of a Create does without staging tables. */
+/** Reads the jobs and rooms of a body before its lessons; replaces the staging tables in the fast path of a Create. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import * as openingHours from '../opening-hours/service.ts';
@@ -9,8 +9,8 @@ import { jobRows, type LessonSlice, partedJobs, roomRows, stageJobs } from './st
 /**
  * Makes the session ready for a batch. It sorts and hashes in memory, and compiles no plan, which costs more than it gains.
  *
- * The session caches the plans that check foreign keys: one made while the tables were small would scan, for each lesson, all
- * that this batch has written.
+ * The session caches the plans that check foreign keys. A plan made while the tables were small would scan, for each
+ * lesson, all that this batch has written.
  */
 export async function beginReading(trx: Transaction, { operation }: Running): Promise<void> {
   const isByHash = operation === 'Create' ? '; set local enable_nestloop = off' : '';
@@ -19,9 +19,8 @@ export async function beginReading(trx: Transaction, { operation }: Running): Pr
 }
 
 /**
- * What is known of a body before its lessons are read. The names of rooms have their
- * locations and ids beside them, and there are far fewer names than lessons. `firstDay` and `lastDay` are the least and the greatest
- * of what the times of lessons begin with, for a Create.
+ * What is known of a body before its lessons are read. `rooms` has each name of a room once, with its location and id.
+ * For a Create, `firstDay` and `lastDay` are the least and greatest dates of the lessons' times, as sent.
  */
 export type ReadJobs = {
   faulty: boolean;

@@ -1,7 +1,7 @@
 /**
  * Runs a tenant's batches, oldest first, one at a time. Short batches have a lane of their own, so that long ones of other
- * tenants do not delay them. The tenant's advisory lock and the work are on one database session: when the worker dies both
- * end together, and another worker starts the batch again from its stored body.
+ * tenants do not delay them. The tenant's advisory lock and the work share one database session: when the worker dies,
+ * both end together. `recoverBatches` then queues the batch, and another worker starts it again from its stored body.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
@@ -24,8 +24,8 @@ import { Cancelled, HandedOver, type ImportContext } from './progress.ts';
 import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } from './setbacks.ts';
 
 /**
- * Works on the tenant's oldest open batch, unless another worker does or it is not due, and queues the next run if more are
- * open. The short lane passes a long batch to the long one.
+ * Runs the tenant's oldest open batch, unless another worker does or it is not due, and queues the next run if more are
+ * open. The short lane passes a long batch to the long lane.
  */
 export async function runNextBatch(context: ImportContext, mandatorId: number, lane: 'short' | 'long'): Promise<void> {
   const done = await context.work.connection().execute(async (session) => {
@@ -62,7 +62,7 @@ async function nudgeOpen(db: Database, mandatorId: number): Promise<void> {
   if (next?.isDue) await db.transaction().execute((trx) => nudge(trx, mandatorId, next.isLong ? 'long' : 'short'));
 }
 
-/** Ended batches that one transaction deletes; each may have many errors. */
+/** The ended batches that one statement deletes; each may have many errors. */
 const forgottenAtOnce = 20;
 
 /** Deletes batches that ended long ago, with their errors, and the answers to keys; what was imported stays. */
@@ -98,7 +98,7 @@ export async function recoverBatches(db: Database): Promise<void> {
 async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running | undefined> {
   const { rows } = await sql<Running>`
     update batch set attempts = attempts + 1, fence = fence + 1, started_at = coalesce(started_at, now()), trouble = ${unheard},
-      -- For a start whose process dies: only the attempts count, not the setbacks of an outage that may be over.
+      -- In case this process dies. Only attempts count, not the setbacks of an outage that may be over.
       not_before = now() + ${pauseAfter(sql`(attempts + 1)`)}
     where mandator_id = ${next.mandatorId} and id = ${next.id}
       -- It may have been cancelled since it was found.
@@ -130,7 +130,7 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
     mandatorId: batch.mandatorId,
     requestId: batch.requestId,
   });
-  // The earlier starts ended with their processes, which could not record why.
+  // The processes of the earlier starts died, and could not record why.
   if (batch.attempts > mostAttempts) {
     log.error('batch given up');
     return await session.transaction().execute((trx) => giveUp(trx, batch));
@@ -158,7 +158,7 @@ async function runBatch(context: ImportContext, session: Kysely<DB>, batch: Runn
   }
 }
 
-/** Tries for about two seconds while the database does not answer. After that the start counts as an attempt. */
+/** Retries for about two seconds if the database does not answer. After that, the start counts as an attempt. */
 async function record({ work }: ImportContext, batch: Running, error: unknown): Promise<void> {
   for (const pause of [100, 400, 1_500, 0]) {
     try {
@@ -174,9 +174,9 @@ async function record({ work }: ImportContext, batch: Running, error: unknown): 
 const lookEveryMs = 1_000;
 
 /**
- * Does the work in this transaction. When the process stops or the batch is cancelled, the running statement is cancelled, again
- * until the work has ended: a statement may take minutes or wait for a lock. A COMMIT is never cancelled: one that waits for a
- * standby would be acknowledged at once, and be lost with the primary.
+ * Does the work in this transaction. When the process stops or the batch is cancelled, the running statement is
+ * cancelled, again and again until the work has ended, as a statement may take minutes or wait for a lock. A COMMIT is
+ * never cancelled: one that waits for a standby would be acknowledged at once, and be lost with the primary.
  * @throws HandedOver, Cancelled when the work was cut short
  */
 async function untilStopped<T>(context: ImportContext, batch: Running, work: () => Promise<T>): Promise<T> {

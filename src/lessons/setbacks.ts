@@ -1,6 +1,6 @@
 /**
- * Failed starts of a batch. The batch waits, longer each time; its row says until when, so a restart changes nothing.
- * A failure of the database or the network is a **setback** and does not count as an attempt of the batch. Either way a
+ * Failed starts of a batch. The batch waits longer after each one; its row says until when, so a restart changes
+ * nothing. A failure of the database or the network is a **setback** and does not count as an attempt. Either way, a
  * batch is given up only after hours.
  */
 import { type RawBuilder, sql } from 'kysely';
@@ -18,7 +18,7 @@ const mostTimeouts = 3;
 const longestTrouble = sql`interval '12 hours'`;
 const mostSetbacks = 25;
 
-/** Half a second after the first start, doubled after each further one up to ten minutes, plus or minus a quarter. */
+/** The pause: half a second after the first start, doubled after each further one up to ten minutes, ±25 %. */
 export const pauseAfter = (starts: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`make_interval(secs => least(600, 0.25 * 2 ^ least(${starts}, 20)) * (0.75 + random() / 2))`;
 
@@ -32,7 +32,7 @@ const inTheWay = {
   words: 'other changes were in its way',
   remedy: "The worker's log says which changes were in its way; see what keeps making them.",
 };
-/** The first match counts. */
+/** The reasons of failed starts; the first match counts. */
 const troubles: readonly Trouble[] = [
   {
     states: /^53100$/,
@@ -80,7 +80,7 @@ const troubles: readonly Trouble[] = [
 /** SQLSTATE crash_shutdown: a statement of this batch may have crashed PostgreSQL. */
 const isCrash = (error: unknown) => codeOf(error) === '57P02';
 
-/** Whether the cause lies outside of the batch, and may be gone at the next start. */
+/** Whether the cause is outside of the batch and may be gone at the next start. */
 export const isSetback = (error: unknown) =>
   error instanceof Outdated || (isOutage(error) && !isCancelled(error) && !isCrash(error));
 

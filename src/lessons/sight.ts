@@ -1,6 +1,6 @@
 /**
- * Which jobs a person from whom rooms are hidden sees and may change. One visible lesson is enough to see a job; changing it takes
- * all of them. A job without lessons is in no room: only its sender sees and changes it.
+ * Which jobs a person sees and may change if rooms are hidden from them. To see a job, one visible lesson is enough; to
+ * change it, all must be visible. A job without lessons is in no room: only its sender sees and changes it.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { hiddenRooms, inReach } from '../access.ts';
@@ -19,7 +19,7 @@ export const seesJob = (viewer: Viewer): RawBuilder<boolean> =>
       or job.created_by = ${viewer.personId} and not exists (
         select from lesson where lesson.mandator_id = job.mandator_id and lesson.job = job.id))`;
 
-/** The rooms that are hidden from the sender of a batch, as it is now. */
+/** The rooms that are now hidden from the sender of a batch. */
 export const hiddenFrom = ({ mandatorId, createdBy }: BatchSender): RawBuilder<number[]> =>
   sql`(select ${hiddenRooms} from person where mandator_id = ${mandatorId} and id = ${createdBy})::integer[]`;
 
@@ -30,7 +30,7 @@ export const mayChangeJob = (batch: BatchSender): RawBuilder<boolean> => sql`(${
   and (stored.created_by = ${batch.createdBy} or exists (
     select from lesson where lesson.mandator_id = stored.mandator_id and lesson.job = stored.id))))`;
 
-/** Whether the sender sees lessons of the job with this JobID, for a job that the sender may not change. */
+/** Whether the sender, who may not change the job with this JobID, sees some of its lessons. */
 export const seesPart = (batch: BatchSender, jobId: RawBuilder<unknown>): RawBuilder<boolean> => sql`exists (
   select from lesson_job as stored
   join lesson on lesson.mandator_id = stored.mandator_id and lesson.job = stored.id
@@ -38,7 +38,7 @@ export const seesPart = (batch: BatchSender, jobId: RawBuilder<unknown>): RawBui
     and lesson.resource_id <> all (${hiddenFrom(batch)}))`;
 
 /**
- * Whether a batch would make public a private lesson of somebody else, which its sender may not see (`maySeePrivate`); on the
+ * Whether a batch would publish somebody else's private lesson, which its sender may not see (`maySeePrivate`): of the
  * merged lesson, whose stored version is `stored`.
  */
 export const discloses = ({ mandatorId, createdBy }: BatchSender): RawBuilder<boolean> => sql`(

@@ -1,4 +1,4 @@
-/** Holds a large body until all of it has arrived, in a temporary file without a name, which goes when the process ends. */
+/** Holds a large body until all of it has arrived, in an unnamed temporary file that vanishes when the process ends. */
 import { randomUUID } from 'node:crypto';
 import fs, { type FileHandle } from 'node:fs/promises';
 import os from 'node:os';
@@ -59,7 +59,7 @@ export async function openSpool(log: Log): Promise<Spool> {
   };
 }
 
-/** For doctor: whether the folder takes a file. */
+/** For the doctor: whether a file can be written to the folder. */
 export async function examineSpool(): Promise<Finding> {
   const check = 'Temporary files';
   const directory = os.tmpdir();

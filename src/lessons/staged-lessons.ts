@@ -13,13 +13,13 @@ const storedLesson = ({ mandatorId }: BatchKey) =>
   sql`left join lesson as stored on stored.mandator_id = ${mandatorId} and stored.job = job.job and stored.lektion_id = typed.lektion_id_value`;
 
 const ownFields = lessonFields.filter(({ name }) => !name.startsWith('Ressource'));
-/** What Ursprung keeps. */
+/** The columns that Ursprung keeps. */
 const place = ['resource_id', 'lehrpersonen', 'fach', 'beginn', 'ende'];
 const content = [...place, 'titel', 'klassen', 'bemerkung', 'kopplung_id'];
 const utc = (instant: RawBuilder<unknown>) =>
   sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Another one is a lesson that has moved. */
+/** A lesson has moved if one of these has changed. */
 const roomAndTime = ['resource_id', 'beginn', 'ende'];
 /** Whether these columns of a lesson differ from what is stored. */
 const differs = (columns: readonly string[], ...more: RawBuilder<unknown>[][]) => sql`
@@ -122,7 +122,7 @@ export async function stageLessons(trx: Transaction, batch: Running, listed: num
   if (batch.operation !== 'Create') await stageUnlisted(trx, batch);
 }
 
-/** Only the columns by which lessons are chosen or joined: sorting the others of a sample takes twice as long. */
+/** Analyzes only the columns that select or join lessons: sorting samples of the others would double the time. */
 async function analyzeStaged(trx: Transaction): Promise<void> {
   await sql`
     analyze staged_lesson (row, index, lektion_index, job, action, refused, skipped, lektion_id, resource_id, beginn, ende, status,

@@ -1,7 +1,8 @@
 /**
  * The body of a batch as typed rows: `staged_job` and `staged_room` (each room's name once). They are temporary tables of the
- * import's transaction, or for the fast path of a Create, which makes no tables, parts of its statements. A row with a fault is
- * marked `faulty` or `refused`; the faults themselves are worked out later, and only for a batch that has any.
+ * import's transaction; in the fast path of a Create, which makes no tables, they are parts of its statements. A row
+ * with a fault is marked `faulty` or `refused`; the faults themselves are determined later, and only for a batch that
+ * has any.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -42,7 +43,7 @@ export const everything: LessonSlice = {
   lastLesson: 2 ** 31 - 1,
 };
 
-/** How many lessons each job lists: a body with too many is refused before they are looked at. */
+/** The number of lessons of each job: a body with too many is refused before its lessons are read. */
 export async function countLessons(trx: Transaction, batch: BatchKey): Promise<number[]> {
   const { rows } = await sql<{ counts: number[] | null }>`
     select array_agg(jsonb_array_length(${listOrEmpty}) order by index) as counts
@@ -56,12 +57,12 @@ const typedRows = (raw: RawBuilder<unknown>, fields: readonly Field[]) => sql`
   from (select raw.*, ${textColumns(fields, 'raw')} from (${raw} offset 0) as raw offset 0) as texts
   offset 0`;
 
-/** The jobs of a slice of the body, each read once and parted: its list, which may be large, and all other members. */
+/** The jobs of a slice of the body, each read once and split into its list, which may be large, and the other members. */
 export const partedJobs = (batch: BatchKey, { firstJob, lastJob }: LessonSlice) => sql`
   select index, ${withoutList} as head, ${lessonList} as list from batch_job
   where ${ofBatch(batch)} and index between ${firstJob} and ${lastJob} offset 0`;
 
-/** The lessons of a parted job. */
+/** The lessons of a split job. */
 const elements = sql`case when jsonb_typeof(list) = 'array' then list else '[]' end`;
 
 /** Whether a list of lessons is not valid for the operation. */
@@ -78,8 +79,8 @@ const isWhole = {
 };
 
 /**
- * What `staged_job` holds. A new job is given its id here; any other has the id of the stored one, or none when there is none that
- * its sender may change.
+ * The rows of `staged_job`. A new job gets its id here; any other has the id of the stored job, or null if there is
+ * none that its sender may change.
  */
 export function jobRows(batch: Running): RawBuilder<unknown> {
   const { operation, mandatorId } = batch;
@@ -91,7 +92,7 @@ export function jobRows(batch: Running): RawBuilder<unknown> {
     fields,
   );
   const faulty = sql`${anyFault(fields, 'typed')} or ${listFaults[operation]}`;
-  // A job that an update creates is given its id here, like those of a Create.
+  // A job that an update creates gets its id here, like those of a Create.
   const isCreated = batch.createMissing ? sql`(${isWhole.Update} and job_id_value is not null)` : sql`false`;
   const job = sql`case when stored.id is null and ${isCreated} then nextval('lesson_job_id_seq') else stored.id end`;
   const isUnknown = sql`(stored.id is null and not ${isCreated})`;
@@ -127,7 +128,7 @@ async function stageReplaced(trx: Transaction, batch: Running): Promise<void> {
       and not exists (select from staged_job where staged_job.job = stored.id)`.execute(trx);
 }
 
-/** The refusal of a batch that would delete more than a fifth of its source's lessons, as a truncated file would. */
+/** Refuses a batch that would delete more than a fifth of its source's lessons, as a truncated file would. */
 export async function removesMany(trx: Transaction, batch: Running): Promise<string | undefined> {
   if (batch.replacesQuelle === null || batch.allowRemoval) return undefined;
   const { rows } = await sql<{ removed: number; stored: number }>`
@@ -142,7 +143,7 @@ export async function removesMany(trx: Transaction, batch: Running): Promise<str
     : undefined;
 }
 
-/** What `staged_room` holds: each name of a room once, with the resource it names; of a Create also the days of its lessons, as texts. */
+/** The rows of `staged_room`: each name of a room once, with its resource; for a Create also its lessons' days, as texts. */
 export function roomRows(batch: Running): RawBuilder<unknown> {
   const standort = batch.operation === 'Delete' ? sql`''::text` : sql`coalesce(job.standort, '')`;
   const sentTime = (name: string) => (batch.operation === 'Create' ? member(sql`lesson`, name) : sql`null::jsonb`);
@@ -188,7 +189,7 @@ export const typedLessons = (batch: Running, slice: LessonSlice) => {
 
 export const isWithoutOffset = (column: string) => {
   const text = sql.ref(`typed.${column}_text`);
-  // The usual ending is recognized first: the rest costs as much as all of the reading of the time.
+  // The usual ending is tested first: the other test takes as long as reading the time.
   return sql`coalesce(${text} not like '%Z' and right(${text}, 1) between '0' and '9' and ${text} !~ '[+-][0-9]{2}(:?[0-9]{2})?$', false) as ${sql.id(`${column}_assumed_utc`)}`;
 };
 
@@ -240,12 +241,12 @@ export async function lockResources(trx: Transaction, mandatorId: number, ids: R
   return rows.filter(({ active }) => !active).map(({ id }) => id);
 }
 
-/** The planner cannot know how many lessons a body holds, and would choose nested loops for thousands. */
+/** Forces hash joins, or not. The planner cannot know how many lessons a body holds, and would choose nested loops. */
 export async function joinByHash(trx: Transaction, on: boolean): Promise<void> {
   await sql`select set_config('enable_nestloop', ${on ? 'off' : 'on'}, true)`.execute(trx);
 }
 
-/** A slice has the keys of the stored rows. The planner would read all rows for each slice rather than look up thousands of them. */
+/** Forces lookups by key, or not. The planner would read all rows for each slice rather than look up thousands. */
 export async function lookUpByKey(trx: Transaction, on: boolean): Promise<void> {
   const setting = on ? 'off' : 'on';
   await sql`select set_config('enable_hashjoin', ${setting}, true), set_config('enable_mergejoin', ${setting}, true)`.execute(

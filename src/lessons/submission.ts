@@ -1,4 +1,4 @@
-/** Takes a request body in: a small one into memory, a large one into a file, and once it is complete into the database. */
+/** Receives a request body: a small one in memory, a large one in a file. Once complete, it goes into the database. */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
@@ -10,7 +10,7 @@ import { listOrEmpty, member, textOf } from './fields.ts';
 import { checkEncoding, explainRefusal, type JobSpan, openSplitter } from './split-jobs.ts';
 import { openSpool, type Spool } from './spool.ts';
 
-/** `weight` estimates the work: the number of jobs and lessons, or the KiB of the body if these are more. */
+/** `weight` estimates the work: the number of jobs and lessons, or the KiB of the body, whichever is greater. */
 export type BodySize = { jobCount: number; weight: number };
 
 export type OpenBody = {
@@ -31,7 +31,7 @@ type IntakeLimits = {
   /** Further jobs are counted and not stored: the batch fails anyway. */
   mostJobs: number;
   sender: BodySender;
-  /** As `openMemory` wants it. */
+  /** As in `openMemory`. */
   largest: number;
   log: Log;
 };

@@ -1,4 +1,4 @@
-/** Names of teachers in stored lessons, as they are and as they were before their first change. */
+/** Names of teachers in stored lessons, both in the present values and in Ursprung. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { lockClasses } from '../flow/locks.ts';
@@ -24,14 +24,14 @@ export async function findLessonsNaming(
 }
 
 /**
- * Lets no import of the tenant run until the transaction ends: one that has read the lessons would write their teachers back.
- * It waits for one that runs.
+ * Blocks imports of the tenant until the transaction ends: one that has read the lessons would write their teachers
+ * back. Waits for a running one.
  */
 export async function holdImports(trx: Transaction, mandatorId: number): Promise<void> {
   await sql`select pg_advisory_xact_lock(${lockClasses.batches}, ${mandatorId})`.execute(trx);
 }
 
-/** Takes the names out of the teachers of all lessons. */
+/** Removes the names from the teachers of all lessons. */
 export async function removeTeachers(trx: Transaction, mandatorId: number, names: readonly string[]): Promise<void> {
   const keys = keysOf(names);
   await sql`

@@ -65,7 +65,7 @@ const readingOptions: readonly (keyof ReadingOptions)[] = [
   'allowRemoval',
 ];
 
-/** @throws CommandFailed for options that say how timetable files are read: JSON needs none */
+/** @throws CommandFailed for options that say how timetable files are read: JSON files take none */
 export function refuseReadingOptions(options: ReadingOptions): void {
   const given = readingOptions.filter((name) => options[name] !== undefined);
   if (given.length === 0) return;
@@ -73,13 +73,13 @@ export function refuseReadingOptions(options: ReadingOptions): void {
   throw new CommandFailed(`${named.join(', ')}: cannot be used with JSON, which needs no such options; remove it.`);
 }
 
-/** By the name of the first file. */
+/** The given format, or `json` by the name of the first file; undefined: the server detects it. */
 export const formatOf = ({ format }: ReadingOptions, file: string): FileFormat | undefined =>
   format ?? (path.extname(file).toLowerCase() === '.json' || path.extname(file) === '' ? 'json' : undefined);
 
 const periods = z.array(z.unknown());
 const weekdays = ['1', '2', '3', '4', '5', '6', '7'];
-/** The shapes of files of options. Only the command line knows these files; the server checks their content. */
+/** The shapes of option files. Only the command line knows these files; the server checks their content. */
 const shapes = {
   term: z.looseObject({ Id: z.string() }),
   timeGrid: z.union([
@@ -118,7 +118,7 @@ export async function readOptions(options: ReadingOptions): Promise<TimetableOpt
   return { ...named, term: read, timeGrid: grid, rooms: names, mapping: columns, sharedRooms: sharedRoom };
 }
 
-/** What the server calls members of a request, and the options for them. */
+/** Patterns in the server's messages: what each is about, and the option for it. */
 const optionsOf = [
   [/\bStandort\b/, 'Standort', '--location'],
   [/\bRooms\b/, 'Rooms', '--rooms'],
@@ -127,7 +127,7 @@ const optionsOf = [
   [/send a term/, 'the term', '--term'],
 ] as const;
 
-/** @throws the error, with the options for the members that its message names */
+/** @throws `error`; the message also names the options for the members that it mentions */
 export function nameOptions(error: unknown): never {
   if (!(error instanceof CommandFailed)) throw error;
   const named = optionsOf.filter(([pattern]) => pattern.test(error.message));

@@ -1,4 +1,4 @@
-/** Jobs and lessons as edges of what they belong to, for all that are asked about together. */
+/** Jobs and lessons as edges of their parents, read for all parents of a query together. */
 import { checkBatchUser, seesOwnBatches } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -46,7 +46,7 @@ export async function listLessonsOf(
   return toPage(lessonList, toLessons(viewer, rows), page);
 }
 
-/** The jobs that a batch created, and that are still there, newest first. @throws Forbidden for a display */
+/** The jobs that a batch created and that still exist, newest first. @throws Forbidden for a display */
 export async function listJobsOf(
   db: Database,
   viewer: Viewer,
@@ -66,7 +66,7 @@ const jobsById = answerPerParent<Viewer, null, number, LessonJob>(async (db, ids
   return new Map(toJobs(rows).map((job) => [job.id, job]));
 });
 
-/** The job of a lesson; undefined when it has gone meanwhile. @throws Forbidden for a display */
+/** The job of a lesson; undefined if it no longer exists. @throws Forbidden for a display */
 export async function findJobOf(db: Database, viewer: Viewer, { key }: Lesson): Promise<LessonJob | undefined> {
   checkBatchUser(viewer);
   return await jobsById(db, { viewer, parent: key[1], asked: null });

@@ -92,7 +92,7 @@ export const addTimetable: AddTypes = (builder) => {
     lessons: t.field({
       type: lessonConnection,
       args: pageArguments(t.arg),
-      // All lessons of the batch are put in order for one page.
+      // For one page, all lessons of the batch are sorted.
       complexity: (page) => ({ ...pageCost(page), field: 200 }),
       description: 'The lessons of these jobs in order of their start.',
       resolve: ({ id }, page, { context, viewer }) =>
@@ -102,7 +102,7 @@ export const addTimetable: AddTypes = (builder) => {
   builder.objectField(typeNamed<{ id: number; kind: string }>('Booking'), 'lessons', (t) =>
     t.field({
       type: [lesson],
-      // Each lesson leads back to this booking. So nested, the price must grow about as the answer may.
+      // Each lesson leads back to this booking: the cost of nested fields must grow about as fast as the answer.
       complexity: { field: 5, multiplier: 50 },
       description: 'The lessons that share it, the first 200; none of what is no lesson.',
       resolve: async ({ id, kind }, _args, { context, viewer }) =>

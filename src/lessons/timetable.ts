@@ -63,7 +63,7 @@ export type LessonFilter = Questions & {
   to?: Date | undefined;
   /** Any of these. */
   status?: readonly string[] | undefined;
-  /** Only changed lessons: found by where they are and, without a filter by content, by where they were. */
+  /** Only changed lessons: found by their present place and, without a filter by content, by their former one. */
   changed?: boolean | undefined;
   /** By `beginn`. */
   order?: 'Ascending' | 'Descending' | undefined;
@@ -143,14 +143,14 @@ const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
     : sql`and (not lesson.privat or ${viewer.personId} = (
         select created_by from lesson_job where mandator_id = lesson.mandator_id and id = lesson.job))`;
 
-/** A lesson that is again as it was created keeps its Ursprung. */
+/** Whether a lesson differs from its first plan. One that has been changed back keeps its Ursprung. */
 const isChanged = sql`(lesson.status <> 'Geplant' or lesson.ursprung is not null and (
     lesson.resource_id, lesson.beginn, lesson.ende, lesson.fach, coalesce(to_jsonb(lesson.lehrpersonen), 'null')
   ) is distinct from (
     lesson.origin_resource_id, (lesson.ursprung ->> 'Beginn')::timestamptz, (lesson.ursprung ->> 'Ende')::timestamptz,
     lesson.ursprung ->> 'Fach', lesson.ursprung -> 'Lehrpersonen'))`;
 
-/** The keys of the changed lessons that are in the window, or were before their change; found room by room. */
+/** The keys of the changed lessons that are, or were before their change, in the window; found room by room. */
 const changesIn = (viewer: Viewer, from: Date, to: Date) => sql`
   select changed.job, changed.lektion_id from resource as place
   cross join lateral (
@@ -186,7 +186,7 @@ export function selectLessons(
   const order = sql`lesson.beginn ${direction}, lesson.job ${direction}, lesson.lektion_id ${direction}`;
   const room = sql`room.mandator_id = ${mandatorId}
     ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`} ${inReach(viewer, 'room.id')}`;
-  // No lesson lasts longer than 24 hours, which bounds the search for those that have begun earlier.
+  // No lesson lasts longer than 24 hours, which bounds the search for lessons that reach into the window.
   const wanted = sql`
     ${from && !changes ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - ${longestLesson}` : sql``}
     ${to && !changes ? sql`and lesson.beginn < ${to}` : sql``}
@@ -199,13 +199,13 @@ export function selectLessons(
     ${above ? sql`and ${key} > ${at(above)}` : sql``}
     ${below ? sql`and ${key} < ${at(below)}` : sql``}`;
   const ofRoom = sql`from lesson where lesson.mandator_id = room.mandator_id and lesson.resource_id = room.id ${wanted}`;
-  // Over many rooms a page holds only the earliest lessons: at least a full page of them begins up to this instant.
+  // In many rooms, a page holds only the earliest lessons: at least a full page of them begins up to this instant.
   const horizon = sql`and lesson.beginn ${isDescending ? sql`>=` : sql`<=`} coalesce((
     select early.beginn from resource as room
     cross join lateral (
       select lesson.beginn ${ofRoom} order by lesson.beginn ${direction} limit ${Math.ceil(limit / 50)}) as early
     where ${room} order by early.beginn ${direction} offset ${limit} limit 1), ${isDescending ? sql`'-infinity'` : sql`'infinity'`})`;
-  // Changed lessons are read before their rooms: PostgreSQL expects few, and would try each of them with each room.
+  // Changed lessons are read before their rooms: the planner expects few, and would try each with each room.
   const found =
     (jobID ?? jobOf ?? bookingOf ?? batchOf) === undefined && !isFound && !changes
       ? sql`

@@ -8,7 +8,7 @@ import { outlast } from '../flow/retry.ts';
 import { type Batch, type BatchFilter, type ImportStatus, isTerminal } from './batch.ts';
 import { findBatch, getBatch, listBatches } from './batches.ts';
 
-/** The topic that announces each insert and update of a tenant's batches, with the BatchId as key. */
+/** The topic of all inserts and updates of a tenant's batches, with the BatchId as key. */
 export const batchTopic = (viewer: Viewer) => `batch:${viewer.mandatorId}`;
 
 /** How long a poller should wait, by the age of a batch in seconds (specification section 8). */

@@ -291,7 +291,7 @@ export const batchFilter = z.strictObject({
   CreatedBefore: parameters.instant('Only those accepted before this instant.').optional(),
   Mine: parameters.flag('Only those of the person who asks.'),
 });
-/** REST has a word for all of them. */
+/** In REST, `All` stands for all states. */
 export const batchQuery = batchFilter.extend({
   ImportStatus: parameters.oneOf(
     z.enum([...importStatuses, 'All']),
