@@ -1,5 +1,5 @@
 /**
- * Who may do what (contract 3): no other module looks at a caller's role, or at its groups. Also the version check, which all
+ * Who may do what (contract 3): no other module inspects a caller's role or groups. Also the version check, which all
  * changes of master data share.
  */
 import { type RawBuilder, sql } from 'kysely';
@@ -15,7 +15,7 @@ export function checkReader(viewer: Viewer): void {
     throw new Forbidden('A display reads the status of its own resources only; use the PIN of a user.');
 }
 
-/** What the groups of a tenant may do with the resources that have this policy; an Admin stands above it. */
+/** What the groups of a tenant may do with the resources that have this policy; it does not limit Admins. */
 export type Policy = {
   id: number;
   /** Ids of groups, as in the other lists; empty means everybody. */
@@ -38,7 +38,7 @@ export type Policy = {
   quotaBookingsPerWeek: number | null;
 };
 
-/** Whether no policy hides rooms from the role: a timetable is made for all rooms. */
+/** Whether policies hide no rooms from the role; an Importer needs all rooms for a timetable. */
 const seesAllRooms = ({ role }: Pick<Viewer, 'role'>): boolean => role === 'Admin' || role === 'Importer';
 
 const isOfSome = ({ groupIds }: Viewer, groups: readonly number[]): boolean =>
@@ -199,7 +199,7 @@ export function checkMayBook(
   );
 }
 
-/** Whether what the caller books has to be approved. */
+/** Whether the caller's bookings must be approved. */
 export const mustAsk = (viewer: Viewer, policy: Policy | null): boolean =>
   policy?.needsApproval === true &&
   actsForItself(viewer) &&
@@ -228,7 +228,7 @@ export function limitsFor(viewer: Viewer, policy: Policy | null, organizerId: nu
   return organizerId === viewer.personId ? { ...noLimits, longestMinutes } : { ...policy, leadMinutes: null };
 }
 
-/** The groups for which the caller decides about requests; null for an Admin, who decides about all. */
+/** The groups as whose member the caller decides about requests; null for an Admin, who decides about all. */
 export const groupsOfDecider = (viewer: Viewer): readonly number[] | null =>
   viewer.role === 'Admin' ? null : viewer.groupIds;
 
@@ -249,7 +249,7 @@ export function checkBatchUser(viewer: Viewer): void {
   if (isDisplay(viewer)) throw new Forbidden('A display may not use lesson batches; use the PIN of a user.');
 }
 
-/** Whether the caller sees only its own batches: those of others name rooms, of which some are hidden from the caller. */
+/** Whether the caller sees only its own batches, because those of others may name rooms that are hidden from it. */
 export const seesOwnBatches = ({ hiddenRooms }: Viewer): boolean => hiddenRooms.length > 0;
 
 /**

@@ -92,7 +92,7 @@ export async function recordAct(
     .execute();
 }
 
-/** The request of what the operator does at the command line. */
+/** The request id of the operator's acts at the command line. */
 export const commandLine = 'roomgate command line';
 
 /** Keeps a statement below PostgreSQL's limit of parameters. */

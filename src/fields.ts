@@ -21,14 +21,14 @@ export const instant = (description: string) => z.date().meta({ description });
 export const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 
 /**
- * A copy of a schema, with what documents say of it. What takes any schema takes `$ZodType`, which has few members: comparing the
- * members of full `ZodType`s made two fifths of all types in tsc.
+ * A copy of a schema with its documentation. Functions for any schema take `$ZodType`, which has few members: comparing
+ * full `ZodType`s made two fifths of all types in tsc.
  */
 export const noted = <T extends z.core.$ZodType>(schema: T, meta: z.core.GlobalMeta): T =>
   (schema as unknown as z.ZodType).meta(meta) as unknown as T;
 
 const liveMark = 'x-live';
-/** Marks a member of a record that changes without a new version: whoever sends the record back may have an older value. */
+/** Marks a member that changes without a new version of its record: what a client sends back may be older. */
 export const live = <T extends z.core.$ZodType>(schema: T): T => noted(schema, { [liveMark]: true });
 export const isLive = (schema: z.core.$ZodType | undefined): boolean =>
   (schema && z.globalRegistry.get(schema)?.[liveMark]) === true;
@@ -43,7 +43,7 @@ export const sentText = (most: number) =>
     .min(1, { error: 'must not be empty', abort: true })
     .max(most, { error: `must have at most ${most} characters`, abort: true });
 
-/** Whether it is written as the address of a server elsewhere; `http/public-fetch.ts` checks whether that may be called. */
+/** Whether a text has the form of a web address; `http/public-fetch.ts` checks whether requests to it are allowed. */
 export const isWebAddress = (written: string): boolean =>
   /^https?:\/\/[^\s/@]+(\/\S*)?$/i.test(written) && URL.canParse(written);
 export const wrongWebAddress = 'must be an https address, without a password';

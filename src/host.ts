@@ -47,7 +47,7 @@ async function migrateAll(config: Config, log: Log): Promise<string[]> {
   }
 }
 
-/** The settings and the database of a command. Unlike a server, it does not try again where the first host takes no writes. */
+/** The settings and database of a command, which does not retry, unlike a server, if the first host takes no writes. */
 async function settleOnPrimary(written: Config, log: Log): Promise<Settled> {
   const settled = await settle(written, log);
   const { DatabaseUrl, PooledDatabaseUrl } = settled.config;
@@ -56,7 +56,7 @@ async function settleOnPrimary(written: Config, log: Log): Promise<Settled> {
   return settled;
 }
 
-/** The same for one that needs sessions of its own. @throws ConfigError if there is a pooler in between */
+/** `settleOnPrimary` for a command that needs its own sessions. @throws ConfigError if DatabaseUrl leads to a pooler */
 async function settleDirectly(written: Config, log: Log): Promise<Settled> {
   const settled = await settleOnPrimary(written, log);
   if (!settled.local) await insistOnDirect(settled.config.DatabaseUrl);

@@ -25,7 +25,7 @@ function hasToken(json: string): boolean {
   }
 }
 
-/** JSON.parse tells no place of an unexpected token: the shortest beginning of the text that has one ends with it. */
+/** Finds an unexpected token, whose place JSON.parse does not report: the shortest prefix that has one ends with it. */
 function placeOfToken(json: string): string {
   let [without, including] = [0, json.length];
   while (including - without > 1) {

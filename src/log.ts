@@ -126,7 +126,7 @@ export function openLog(level: string, destination = level === 'silent' ? nowher
   );
 }
 
-/** Makes lines of the log of what libraries and Node.js write to standard error by themselves. Call it once. */
+/** Turns what libraries and Node.js write to standard error into lines of the log. Call it once. */
 export function logPrinted(log: Log): void {
   for (const name of ['error', 'warn', 'trace'] as const)
     console[name] = (...words: unknown[]) => log.warn({ printed: format(...words) }, 'a library has something to say');

@@ -1,12 +1,13 @@
 /**
- * Texts of others on a terminal: names from the database, lines of files, answers of servers. Characters that would move, hide or
- * colour what stands beside them become spaces: control characters, separators of lines, those that turn the text after them around
- * (Unicode Standard Annex 9), and those that nobody sees. Joiners stay: Persian words and emoji are spelt with them.
+ * Prints untrusted texts on a terminal: names from the database, lines of files, answers of servers. Characters that
+ * would move, hide or colour the text around them become spaces: control characters, line separators, bidirectional
+ * controls (Unicode Standard Annex 9), and invisible ones. Joiners stay, as Persian words and emoji are spelt with
+ * them.
  */
 const disturbing =
   /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]+/gu;
 
-/** Nearly all texts are plain, which takes a third of the time to see. */
+/** A fast path: nearly all texts are plain, and this test takes a third of the time. */
 const plain = /^[\n -~]*$/;
 
 /** Replaces each of these characters, but not the ends of lines. */

@@ -14,12 +14,12 @@ type Get<Row> = (db: Database, viewer: Viewer, id: number) => Promise<Row>;
 type One<Row> = { forNoKeyUpdate(): { executeTakeFirst(): Promise<Row | undefined> } };
 
 export type HeldKind<Row> = {
-  /** What people call it. */
+  /** The name of the record for people. */
   noun: string;
   /** Reads a record and locks it against changes and deletion until the transaction ends. */
   lock(trx: Transaction, viewer: Viewer, id: number): Promise<Row | undefined>;
   subjectOf(row: Row): Subject;
-  /** What the audit tells of it. */
+  /** The members that the audit records. */
   auditedMembers(row: Row): object;
 };
 type Which = { id: number; expected: Versions };
@@ -71,7 +71,7 @@ export const newTo = (found: object, fields: object): object =>
   );
 
 /**
- * Holds a record, changes it, and records that in the audit if it has another version then.
+ * Holds a record, changes it, and records that in the audit if its version has changed.
  * @param write gets the record as it was, and returns it as it is
  * @throws NotFound, PreconditionFailed; the errors of `write`
  */

@@ -33,7 +33,7 @@ export type Server = {
 const drainTimeout = 7_000;
 /** Milliseconds within which the first request of a new connection arrives. */
 const firstRequestWithin = 500;
-/** Of a connection. Each takes memory, and Node.js reads a thousand in one turn of the event loop. */
+/** The most unanswered requests of a connection. Each takes memory, and Node.js reads a thousand in one turn. */
 const mostUnanswered = 32;
 
 /** Loads the application that a process of this role serves. */

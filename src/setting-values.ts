@@ -24,7 +24,7 @@ export function wholeNumber(least: number, most: number) {
 const leastDays = 31;
 const wrongDays = `must be 0, or a whole number from ${leastDays} to 36500`;
 
-/** For how many days something is kept that people may miss: without end, unless the operator says otherwise. */
+/** For how many days data that people may miss is kept: for ever, unless the operator sets a limit. */
 export const daysOrForEver = (meaning: string) =>
   wholeNumber(0, 36_500)
     .refine((days) => days === 0 || days >= leastDays, wrongDays)

@@ -1,6 +1,6 @@
 /**
- * The processes that share one port (setting `Processes`). A question of one of them is answered by all; supervisor.ts passes the
- * messages.
+ * The processes that share one port (setting `Processes`). All of them answer a question of one of them; supervisor.ts
+ * passes the messages on.
  */
 import cluster from 'node:cluster';
 

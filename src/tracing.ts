@@ -61,7 +61,7 @@ export function traceFields(): { traceId: string; spanId: string } | undefined {
   return { traceId, spanId };
 }
 
-/** Ends a span. An error is recorded by its name and code only: its message may quote values. */
+/** Ends a span. Of an error, only the name and code are recorded: its message may quote values. */
 export function endSpan(span: Span, error?: unknown): void {
   if (error !== undefined && span.isRecording()) {
     const { code, name } = error as { code?: unknown; name?: unknown };

@@ -17,7 +17,7 @@ const mostLookedAt = 10_000;
 export type FreeQuery = {
   /** Now when absent. */
   from?: Date | undefined;
-  /** The minutes for which it must at least be free. */
+  /** The minutes for which it must be free. */
   minutes: number;
   /** Before and after these minutes, as for a booking; they need not be within the opening hours. */
   setupMinutes: number;

@@ -9,10 +9,10 @@ import { backOff, pause } from '../flow/retry.ts';
 import { listTenantTables } from './tables.ts';
 
 const guard = 'guard_resting_tenant';
-/** How often to try for the lock of a table, and milliseconds to wait each time: all requests of the table queue behind that wait. */
+/** How often to try for a table's lock, and for how many milliseconds each: its requests queue behind each try. */
 type LockTries = { tries: number; waitMs: number };
 const ofCommands: LockTries = { tries: 40, waitMs: 300 };
-/** Nobody waits for the sweep, and it comes again. */
+/** The sweep tries once, because it is repeated anyway. */
 const ofSweep: LockTries = { tries: 1, waitMs: 50 };
 const lookEvery = 20;
 
@@ -70,8 +70,8 @@ export async function underGuard<T>(db: Database, insert: () => Promise<T>): Pro
 }
 
 /**
- * Forgets freezes that have ended by themselves, and drops the guards once no tenant rests. Where a writer or a table is in the way,
- * they stay until this is called again. It is patient once, not with every table.
+ * Forgets freezes that have expired, and drops the guards once no tenant rests. If a writer or a locked table is in the
+ * way, they stay until the next call. It waits long for the first locked table only.
  */
 export async function liftGuards(db: Database, lockTries = ofCommands, signal?: AbortSignal): Promise<void> {
   await guarding(db, async () => {
@@ -96,9 +96,9 @@ export async function liftGuards(db: Database, lockTries = ofCommands, signal?: 
 export const forgetEndedFreezes = (db: Database, signal: AbortSignal): Promise<void> => liftGuards(db, ofSweep, signal);
 
 /**
- * Waits for the end of all transactions that may have written for a tenant before they could see that it rests: those that hold
- * the lock of a guarded table. A transaction that takes such a lock later sees in its triggers that the tenant rests, since a writer
- * has a new snapshot for each statement.
+ * Waits for all transactions that may have written for a tenant before they could see that it rests: those that hold
+ * the lock of a guarded table. In a transaction that takes such a lock later, the triggers see that the tenant rests,
+ * because each statement of a writer has a new snapshot.
  * @throws Conflict after `mostMs`
  */
 export async function outlastWriters(db: Database, mostMs: number): Promise<void> {

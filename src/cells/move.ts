@@ -98,7 +98,7 @@ async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
     await arrive(from, to, tenant);
     await move.route();
   } else {
-    // While it is still subscribed, the original where it came from may be removed only because the tenant is served here.
+    // While it is still subscribed, the original may be removed at its source only because the tenant is served here.
     if (await isSubscribed(from, id))
       throw new Conflict(
         `The tenant ${code} was moved here, but is not removed yet where it was: run that move again there. If that installation is lost for good, run "roomgate tenant thaw --lost" here.`,

@@ -13,8 +13,8 @@ const forgottenAtOnce = 5_000;
 const placedTogether = 4;
 
 /**
- * All changes with an id up to `placed` have positions. `last` was the last id that the round before had seen given out; `ends` is
- * past every transaction that can have got one of the ids up to `awaited`.
+ * All changes with an id up to `placed` have positions. `last` is the last id that the previous round saw assigned;
+ * `ends` is later than every transaction that can have got one of the ids up to `awaited`.
  */
 type Placed = { placed: number; last: number; awaited?: { id: number; ends: string } | undefined };
 

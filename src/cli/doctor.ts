@@ -74,7 +74,7 @@ async function readReadiness(root: string): Promise<Readiness | undefined> {
   }
 }
 
-/** Whether a server answers there, be it through a proxy. */
+/** Whether a server answers there, perhaps through a proxy. */
 async function isServed(root: string): Promise<boolean> {
   try {
     return (await fetchFrom(`${root}/healthz`)).headers.has('Roomgate-Version');

@@ -24,8 +24,8 @@ export type ReadById<Row> = (db: Database, mandatorId: number, id: number) => Pr
 /** Statements of one name that run at a time in one process. */
 const mostAtOnce = 2;
 
-// The sub-selects hide the number of ids from PostgreSQL: so it estimates the generic plan no dearer than a plan for these
-// values, and keeps the generic one.
+// The sub-selects hide the number of ids from PostgreSQL. So the generic plan seems no more expensive than a plan for
+// these values, and PostgreSQL keeps it.
 const unnested = (mandatorIds: readonly number[], ids: readonly number[]) =>
   sql`rows from (
     unnest((select ${mandatorIds}::integer[])), unnest((select ${ids}::bigint[]))) with ordinality`;

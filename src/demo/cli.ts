@@ -58,8 +58,8 @@ function describeSigns({ config }: Context, example: demo.Example | undefined): 
 }
 
 /**
- * Prints the URLs when `serve` is ready (contract 1); a worker serves its health alone. With the local database, the first start creates the demo tenant and
- * imports its timetable through the REST API, as a demonstration of an import.
+ * Prints the URLs when `serve` is ready (contract 1), for a worker only those of its health. With the local database,
+ * the first start creates the demo tenant and imports its timetable through the REST API, to demonstrate an import.
  */
 export async function welcome(context: Context, local: boolean, host: DemoHost): Promise<void> {
   const { BaseUrl, IdpUrl, DemoPin, SwaggerEnabled, IdentityProvider, Role } = context.config;

@@ -43,12 +43,12 @@ const outageMessages = new RegExp(
 /** pg has no code for it. */
 const withoutTls = 'The server does not support SSL connections';
 
-/** The server lets nobody in with these settings: user, password, name of the database, or TLS. */
+/** The server refuses connections with these settings: user, password, database name, or TLS. */
 const isShut = (error: unknown): boolean =>
   /^(28|3D|CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|SELF_SIGNED_|UNABLE_TO_)/.test(codeOf(error)) ||
   (error as Error).message === withoutTls;
 
-/** Whether the database is out of reach, full, read-only, restarting or contended, or lets us in no longer. */
+/** Whether the database is out of reach, full, read-only, restarting or contended, or no longer lets us in. */
 export function isOutage(error: unknown): boolean {
   // Not instanceof: where the program runs in a realm of its own, Node's socket errors come from another.
   if (!isNativeError(error)) return false;
@@ -75,14 +75,14 @@ export const isSchemaMissing = (error: unknown): boolean => /^(42P01|3F000)$/.te
 /** The role of the session may not do that. */
 export const isForbidden = (error: unknown): boolean => codeOf(error) === '42501';
 
-/** What makes `isForbidden` go away. */
+/** The remedy for `isForbidden`. */
 export const ownership =
   'Make it the owner of the database and of all that is in it ("alter database … owner to …", "reassign owned by … to …")';
 
-/** The server answers, but not with these settings, or with the rights of the role. A start ends then; what runs waits. */
+/** The server refuses these settings, or the role lacks rights. A starting process then ends; a running one waits. */
 export const isRefusal = (error: unknown): boolean => isShut(error) || isForbidden(error);
 
-/** What to do about `isRefusal`, with the name of the setting. */
+/** The remedy for `isRefusal`, with the name of the setting. */
 export const refusalOf = (error: unknown): string =>
   isForbidden(error)
     ? `DatabaseUrl: its role may not do that (${(error as Error).message}). ${ownership}`
@@ -101,8 +101,8 @@ export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
 
 /**
- * For `.catch` of a statement: a value that another row has already is a Conflict.
- * @param message also by the constraint that tells what the other row has
+ * For `.catch` of a statement: a duplicate value becomes a Conflict.
+ * @param message the message, or a function of the violated constraint
  */
 export const refuseDuplicate =
   (message: string | ((constraint: string) => string)) =>

@@ -1,8 +1,8 @@
-/** URLs of databases, which the settings may name. Loads no driver: a supervisor reads settings, too. */
+/** URLs of databases. Loads no driver, because a supervisor reads settings too. */
 
 const partsOf = (url: string) => /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(url) ?? [];
 
-/** The servers as the URL names them, which are the same for all of their databases and roles. */
+/** The hosts and ports of a URL, whatever its database and role. */
 export const serversOf = (url: string): string => partsOf(url)[2] ?? '';
 
 /** The URL of each host; a URL of one host is itself. */
@@ -22,8 +22,8 @@ export const atDatabase = (url: string, database: string) =>
   url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*)(?:\/[^?#]*)?/i, (_, server) => `${server}/${database}`);
 
 /**
- * Whether the driver reads the URL as it is meant. Of a password that is not encoded it would ignore what follows a `#`, and take
- * what lies between `@` and `/` for the host.
+ * Whether the driver reads the URL as intended. In a password that is not encoded, it would ignore everything after a
+ * `#`, and take what is between `@` and `/` for the host.
  */
 export const isDatabaseUrl = (url: string): boolean =>
   /^postgres(ql)?:\/\/(?=[^#])[^/?#]*(\/[^/?#@]*)?(\?[^#@]*)?$/.test(url) &&

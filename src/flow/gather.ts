@@ -1,6 +1,6 @@
 /**
- * Gathers the questions of all callers within one turn of the event loop, so that one statement answers them. No answer is
- * cached.
+ * Gathers the queries ("questions") of all callers within one turn of the event loop, so that one statement answers
+ * them. Nothing is cached.
  *
  * Not dataloader: without its cache it does not merge equal keys, and it does not limit how many batches run at a time.
  */
@@ -12,10 +12,10 @@ type OpenQuestion<Question, Answer> = { question: Question; answer: PromiseWithR
 export type Gathering<Question, Answer> = (key: string, question: Question) => Promise<Answer>;
 
 /**
- * @param answerAll returns the answers, or promises of them, in the order of the questions. A promise that rejects fails its own
- * question alone; if `answerAll` itself fails, all its questions do
- * @param limits how many calls of `answerAll` there are at a time, and questions in each; further questions are gathered
- * meanwhile, and of these the tenants ask in turns
+ * @param answerAll returns the answers, or promises of them, in the order of the questions. A promise that rejects
+ * fails only its own question; if `answerAll` itself fails, all its questions fail
+ * @param limits the most concurrent calls of `answerAll`, and the most questions of each; further questions wait, and
+ * the tenants take turns
  */
 export function openGathering<Question, Answer>(
   answerAll: (questions: readonly Question[]) => Promise<readonly (Answer | PromiseLike<Answer>)[]>,
@@ -24,7 +24,7 @@ export function openGathering<Question, Answer>(
   const { mostAtOnce = Number.POSITIVE_INFINITY, mostTogether = Number.POSITIVE_INFINITY } = limits;
   type Open = OpenQuestion<Question, Answer> & { key: string };
   let gathered = new Map<string, Open>();
-  /** The same by the tenants that ask, those first whose turn comes first. */
+  /** Waiting questions by tenant, in the order of the tenants' turns. */
   let waiting = new Map<number | undefined, Open[]>();
   let isScheduled = false;
   let running = 0;
@@ -32,7 +32,7 @@ export function openGathering<Question, Answer>(
   function takeNext(): Open[] {
     if (gathered.size <= mostTogether) {
       const all = [...gathered.values()];
-      // New maps: a cleared one keeps what it held reachable until the next full garbage collection.
+      // A new map: a cleared one keeps its former content reachable until the next full garbage collection.
       gathered = new Map();
       waiting = new Map();
       return all;

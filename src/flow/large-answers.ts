@@ -1,6 +1,6 @@
 /**
- * Large answers under way. Each holds memory from when it is made until its reader has taken it, which may be slow: availability of 500
- * rooms for a quarter takes 25 MB.
+ * Large answers under way. Each holds memory until its reader, which may be slow, has taken it: the availability of 500
+ * rooms for a quarter of a year takes 25 MB.
  */
 import { openPlaces } from './places.ts';
 
@@ -15,17 +15,17 @@ export const openLargeAnswers = () =>
     waitMs: 10_000,
   });
 
-/** An answer about so many days of resources takes half a megabyte, and no place. */
+/** The most room-days of a small answer, which needs no place: it takes half a megabyte. */
 const mostSmall = 1_000;
 
 /** @param roomDays the days of all resources that the answer is about */
 export const isLargeFor = (roomDays: number): boolean => roomDays > mostSmall;
 
-/** The place of one call among the large answers. The call takes it at most once, so it never waits for itself. */
+/** The place of one call among the large answers. A call takes one place at most, so it never waits for itself. */
 export type CallPlace = {
   /**
-   * Takes the place unless the call has it. Call it before a large answer is made, or else before it is sent.
-   * @param roomDays what is about to be made; it takes no place while all that the call has made is small
+   * Takes the place unless the call has it. Call it before a large answer is made, or at least before it is sent.
+   * @param roomDays the size of what is about to be made; no place is needed while the sum of the call is small
    * @throws LimitExceeded, each time; Unavailable if the client has gone meanwhile
    */
   take(roomDays?: number): Promise<void>;
@@ -35,7 +35,7 @@ export type CallPlace = {
   giveBack(): void;
 };
 
-/** @param takePlace as `take` of the places; called once at most */
+/** @param takePlace `take` of the places; called once at most */
 export function openCallPlace(takePlace: () => Promise<() => void>): CallPlace {
   let taking: Promise<() => void> | undefined;
   let refusal: { error: unknown } | undefined;

@@ -1,11 +1,11 @@
 /**
- * A source of which one reader takes the latest state whenever it can; there is no queue. Thousands of readers may wait at a time,
- * so waiting allocates neither a promise nor a closure.
+ * A source from which one reader takes the latest state whenever it can; there is no queue. Thousands of readers may
+ * wait at a time, so waiting allocates neither a promise nor a closure.
  */
 export type Latest<T> = {
   /** The latest state; undefined if nothing has changed since it was last taken. */
   take(): T | undefined;
-  /** Whether the source has ended: nothing follows what was taken last. */
+  /** Whether the source has ended, so that nothing follows the last state taken. */
   readonly isOver: boolean;
   /** Set by the reader; called when there may be something to take, and at the end. */
   onNews: (() => void) | undefined;

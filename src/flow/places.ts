@@ -1,4 +1,4 @@
-/** Places that tenants and persons share fairly: none can take all of them, and a free place goes to the tenant that has the fewest. */
+/** Places that tenants and persons share fairly: nobody gets all, and a free one goes to the tenant with the fewest. */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 
 type Holder = { mandatorId: number; personId: number };
@@ -26,7 +26,7 @@ export type Places = {
    * @returns a function that gives it back; call it once
    */
   take(holder: Holder): Promise<() => void>;
-  /** The same at once, even if there is no place. It counts as the others do. */
+  /** Takes a place at once, even if none is free. It counts like the others. */
   takeAtOnce(holder: Holder): () => void;
 };
 

@@ -2,10 +2,10 @@
  * The places of tenants that have several servers each, where each server has turns as if it were a tenant (`turns.ts`). The rule:
  * **long servers leave two places to the others, and those of one tenant have three at a time.**
  *
- * A server is **long** if its requests were under way for more than a second in its last turn: it answers late, or much is sent to
- * it. Either way it holds a place for as long. As some answer late now and then, it stays long until a turn is quick a minute after
- * the last long one. The time of our database does not count, and a turn without requests says nothing. A server without a turn yet
- * counts as quick, so it may hold any place once.
+ * A server is **long** if its requests were under way for more than a second in its last turn, because it answers late
+ * or gets many requests. It then stays long until a turn is quick a minute after the last long one, as some servers
+ * answer late only now and then. The time of our database does not count, and a turn without requests changes nothing.
+ * A server without a turn yet counts as quick, so it may hold any place once.
  *
  * Tenants take turns, however many long servers each has. Of the servers of a tenant, the one that has waited longest goes first.
  */
@@ -16,7 +16,7 @@ const staysLongMs = 60_000;
 const mostOfTenant = 3;
 const leftByLong = 2;
 const againMs = 1_000;
-/** How long after it should ask again a refused server keeps its place: it is found by a sweep, perhaps that of another process. */
+/** How late a refused server may ask again and keep its place: a sweep finds it, perhaps that of another process. */
 const lateMs = 2_000;
 
 export type SharedTurn = Turn & {
@@ -27,7 +27,7 @@ export type SharedTurn = Turn & {
 };
 
 export type Shares = {
-  /** As `take` of the turns, for a server of a tenant: `of.tenant` is the server. */
+  /** Like `Turns.take`, for a server of a tenant: `of.tenant` is the server. */
   take(tenant: number, of: TurnWork, work: (turn: SharedTurn) => Promise<void>): Promise<Refusal | undefined>;
 };
 
@@ -60,13 +60,13 @@ export function openShares(places: number): Shares {
   const long = new Map<number, number>();
   /** The tenants of the long servers that have a turn. */
   const running: number[] = [];
-  /** The number of turns of long servers, and of each tenant the number of the last one. */
+  /** The number of turns of long servers so far, and for each tenant the number of its last one. */
   let begun = 0;
   const lastOf = new Map<number, number>();
-  /** The long servers that were refused and have had no turn since, in the order in which they came. */
+  /** The long servers that were refused and have had no turn since, in order of arrival. */
   const waiting = new Map<number, Waiting>();
 
-  /** Whether a place is left besides those of the servers whose turn comes first. */
+  /** Whether a place is left besides those kept for servers whose turn comes first. */
   function hasPlace(tenant: number, server: number): boolean {
     const now = performance.now();
     const queue = [...waiting].flatMap(([other, one]) =>

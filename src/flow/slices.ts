@@ -18,7 +18,7 @@ function waitForTurn(): Promise<void> {
   });
 }
 
-/** Call the returned function between two steps. It returns a promise to await the first time, and whenever a slice is over. */
+/** Call the returned function between two steps. It returns a promise to await at first, and after each slice. */
 export function openSlices(): () => Promise<void> | undefined {
   let since = Number.NEGATIVE_INFINITY;
   return () => {

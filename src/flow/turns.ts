@@ -13,8 +13,8 @@
  * the next requests that the server allows. If the server refuses again and again, spare work may run for 3 s after each 30 s.
  * Spare work that waits long for answers, such as large writes, is slow by itself: it does not make the other work of its tenant slow.
  *
- * Of a tenant's bulk work, urgent work goes first: while some of it waits, other bulk work gets a turn only after 30 s, one at a
- * time. Of urgent work, that which has waited longest goes first.
+ * Urgent work goes before a tenant's other bulk work: while some waits, other bulk work gets a turn only after 30 s,
+ * one at a time. Urgent work that has waited longest goes first.
  *
  * Servers that answer slowly share the slow places with servers that never answer, so their tenants may wait for minutes. A turn
  * is ended by a signal, which all calls of the turn obey; the work keeps the answers that it has received. The time of a turn
@@ -52,13 +52,13 @@ export type TurnWork = {
   tenant: number;
   /** Identifies the work among all work of the tenant. */
   name: string;
-  /** Readings of calendars: they leave one of the tenant's turns to other work, such as subscriptions, and that leaves one to them. */
+  /** Readings of calendars. They leave a turn of the tenant to other work, such as subscriptions, and vice versa. */
   isBulk?: boolean;
   /** Bulk work that somebody waits for: it goes before other bulk work. */
   isUrgent?: boolean;
   /** Milliseconds that it has waited already, perhaps for another process: urgent work goes in this order. */
   waitedMs?: number;
-  /** Work that may take long: it has turns besides the tenant's other ones, and takes at most half of the places, besides slow ones. */
+  /** Work that may take long. It has turns besides the tenant's others, in at most half of the usual places. */
   isSpare?: boolean;
 };
 
@@ -71,7 +71,7 @@ export type Turn = {
   isCutShort(): boolean;
   /** Call it when the server has answered, whatever the answer. */
   answered(): void;
-  /** Call it when the server has refused because too much was asked of it. */
+  /** Call it when the server has refused too many requests. */
   throttled(): void;
 };
 
@@ -90,7 +90,7 @@ export type Turns = {
 /** `beganAt` is the time of the first request. */
 type Run = { beganAt: number; isSlow: boolean } & Pick<TurnWork, 'tenant'> &
   Required<Pick<TurnWork, 'isBulk' | 'isUrgent' | 'isSpare'>>;
-/** Bulk work that is overdue has given way to urgent work for too long. */
+/** Overdue: bulk work that has given way to urgent work for too long. */
 type BulkRank = 'Urgent' | 'Overdue' | 'Usual';
 type TenantStanding = {
   /** Whether spare work, and other work, is slow. */

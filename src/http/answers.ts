@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
 /**
- * Whether `If-None-Match` has the ETag, by the weak comparison of RFC 9110, 13.1.2: a proxy that compresses makes ETags weak. Not
- * Express's `request.fresh`, which obeys `Cache-Control: no-cache`, which fetch adds.
+ * Whether `If-None-Match` has the ETag, by the weak comparison of RFC 9110, 13.1.2: a proxy that compresses makes ETags
+ * weak. Express's `request.fresh` would obey `Cache-Control: no-cache`, which fetch adds.
  */
 export function isKnown({ 'if-none-match': known }: IncomingHttpHeaders, etag: string): boolean {
   if (known === undefined) return false;

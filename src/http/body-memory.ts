@@ -1,7 +1,8 @@
 /**
  * The memory of request bodies while they arrive. A client may send slowly and over many connections, so this memory is
- * bounded: for one sender, for a group of senders, and for all groups together beyond the share that is reserved for each. A
- * server with many tenants has memory for two of the largest bodies of each tenant, and for 128 more.
+ * bounded: for one sender, for a group of senders, and for all groups together beyond the share that is reserved for
+ * each. However many tenants there are, each has memory for two of the largest bodies, and all share memory for 128
+ * more.
  */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 

@@ -1,21 +1,21 @@
-/** Megabytes of JSON as pieces of text, as to write them at once would block the event loop. */
+/** Writes megabytes of JSON in pieces, because writing it at once would block the event loop. */
 import { chunkLength, pieceOf, type TextPiece } from './pieces.ts';
 
 type NameOf = (name: string) => string;
 const asItIs: NameOf = (name) => name;
 
-/** A member of each item as it is written: its name, and which member of the record it is, or the text that it is in all of them. */
+/** A member of each written item: its name, and the member of the record that it is `of`, or a text for all items. */
 export type WrittenMember = { name: string } & ({ of: string } | { text: string });
 
 /** Writes the items of a list as JSON in ASCII, with the given members; each item is as long as every other one. */
 type ListText = {
   /** How many items there are. */
   count: number;
-  /** Bytes of an item and the comma behind it. */
+  /** Bytes of an item and the comma after it. */
   itemLength(members: readonly WrittenMember[]): number;
-  /** Fills a text with items, each with a comma behind it. @param first the number of the first of them */
+  /** Fills a text with items, each followed by a comma. @param first the number of the first of them */
   write(members: readonly WrittenMember[], first: number, text: Buffer): void;
-  /** Gives back the memory of the list, which nobody reads any more. */
+  /** Gives back the memory of the list once nobody reads it. */
   giveBack?(): void;
 };
 
@@ -26,7 +26,7 @@ const [openBracket, closeBracket] = [0x5b, 0x5d];
  * ordinary list of records, which are created when they are read.
  */
 export class TextList<Item extends object = object> implements Iterable<Item> {
-  /** Of each item, in order. */
+  /** The members of each item, in order. */
   readonly members: readonly WrittenMember[];
   readonly #items: () => readonly Item[];
   readonly #text: ListText;
@@ -65,7 +65,7 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
     return this.writing(members);
   }
 
-  /** Its JSON in pieces of whole items, none of which is longer than a chunk, unless one item is. */
+  /** Its JSON in pieces of whole items. No piece is longer than a chunk, unless one item is. */
   *pieces(): Generator<TextPiece> {
     const { count } = this.#text;
     if (count === 0) {
@@ -83,7 +83,7 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
         write: (place) => {
           if (opening > 0) place[0] = openBracket;
           this.#text.write(this.members, first, place.subarray(opening));
-          // The comma behind the last one has the place of the bracket.
+          // The bracket replaces the comma after the last item.
           if (behind === count) place[place.length - 1] = closeBracket;
         },
       };
@@ -117,10 +117,10 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 
 /** Characters of a text that is written at once, and of a piece of a longer one. */
 const [mostAtOnce, ofPiece] = [1_048_576, 65_536];
-/** Characters of a value that is no text, with what stands beside it. */
+/** The estimated characters of a value that is not a text, with its punctuation. */
 const ofOther = 8;
 
-/** Whether a value must be written in pieces: its JSON would be so long that to write it at once would block the event loop. */
+/** Whether a value must be written in pieces: writing its JSON at once would block the event loop. */
 export function isLarge(value: unknown): boolean {
   let left = mostAtOnce;
   function count(one: unknown): void {
@@ -192,7 +192,7 @@ function* writeJson(whole: unknown, nameOf: NameOf): Generator<TextPiece> {
 }
 
 /**
- * The pieces of the JSON of a value, made anew each time that they are iterated.
+ * The pieces of the JSON of a value, made again for each iteration.
  * @param nameOf renames the members
  */
 export const jsonPieces = (value: unknown, nameOf: NameOf = asItIs): Iterable<TextPiece> => ({

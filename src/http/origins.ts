@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../config.ts';
 
-/** Whether an Origin is our own: that of the host to which the request was sent, or of BaseUrl if there is a proxy in between. */
+/** Whether an Origin is our own: that of the host to which the request was sent, or of BaseUrl behind a proxy. */
 export function isOwnOrigin(
   origin: string,
   { host }: IncomingHttpHeaders,

@@ -29,12 +29,12 @@ export const enclosed = (before: string, pieces: Iterable<TextPiece>, behind: st
 /** Bytes of a chunk. */
 export const chunkLength = 131_072;
 /**
- * What is kept at most: chunks for reuse, as many as a few answers need while they are sent; and of an answer whose length is counted,
- * its pieces, and bytes of their texts. The pieces of a longer one are made again.
+ * The most that is kept: chunks for reuse, enough for a few answers; and while the length of an answer is counted, its
+ * pieces and the bytes of their texts. The pieces of a longer answer are made again.
  */
 const mostKept = { chunks: 64, pieces: 10_000, bytes: 1_048_576 };
 
-/** The chunks in which a process writes answers. They are reused: allocating and collecting them would take longer than filling them. */
+/** The chunks in which a process writes answers. They are reused, as allocating them takes longer than filling them. */
 export function openChunks() {
   const kept: Buffer[] = [];
   return {
@@ -52,7 +52,7 @@ export type Chunks = ReturnType<typeof openChunks>;
 
 /** Where the chunks of a text go. */
 type Outlet = {
-  /** Whether nobody takes any more. */
+  /** Whether nobody reads any more. */
   isGone(): boolean;
   /**
    * Sends a chunk.
@@ -77,7 +77,7 @@ export async function writePieces(
 
   async function send(isLast: boolean): Promise<void> {
     const sent = chunk;
-    // A chunk whose write failed may still be in use: it is left to the garbage collector.
+    // A chunk whose write failed may still be in use, so it is not reused.
     const taken = outlet.send(sent.subarray(0, used), isLast, (error) => {
       if (!error) chunks.giveBack(sent);
     });

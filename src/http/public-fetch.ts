@@ -39,18 +39,18 @@ export const isPublic = (address: string): boolean =>
     ? !inner.check(address)
     : isIP(address) === 6 && outer.check(address, 'ipv6') && !inner.check(address, 'ipv6');
 
-/** Whether a name means this machine, so that no nameserver is to be asked for it (RFC 6761, 6.3). */
+/** Whether a name means this machine, so that no nameserver may be asked for it (RFC 6761, 6.3). */
 export const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/.test(host);
 
-/** The address may not be asked; the message is a clause: `… is not an address of the internet`. */
+/** Requests to this address are not allowed; the message is a clause: `… is not an address of the internet`. */
 export class NotPublic extends Error {}
 
 /** The milliseconds of the first attempt at a nameserver, and the attempts; each further one lasts twice as long. */
 const nameserverPatience = { timeout: 2_000, tries: 2 };
 
 /**
- * Asks nameservers itself: `dns.lookup` has two names at a time in the whole process, and a nameserver that does not answer
- * would delay all others. Ends with the signal.
+ * Asks nameservers itself: `dns.lookup` resolves only two names at a time in the whole process, so a nameserver that
+ * does not answer would delay all others. Ends with the signal.
  * @throws NotPublic if one of the addresses is not; the error of the nameserver if there is no address
  */
 async function resolvePublic(hostname: string, signal: AbortSignal | null | undefined): Promise<LookupAddress[]> {

@@ -25,11 +25,11 @@ export type Outgoing = {
   /** Resolves the name of the host; that of the system when left out. */
   lookup?: LookupFunction;
   /**
-   * Keeps connections for further requests whose `lookup` allows the same addresses. Where the server has closed a kept one, the request is sent
-   * again over a new one: it may arrive twice.
+   * Keeps connections for further requests whose `lookup` allows the same addresses. If the server has closed a kept
+   * connection, the request is sent again over a new one, so it may arrive twice.
    */
   agent?: Agent;
-  /** For callers that want only the beginning: an answer that is too large, or breaks off, is truncated, and its connection closed; a compressed one is emptied. */
+  /** Whether only the beginning is needed: an answer that is too large or breaks off is cut, or empty if compressed. */
   cut?: boolean;
 };
 export type FetchedAnswer = { status: number; headers: Headers; bytes: Buffer };
@@ -162,7 +162,7 @@ async function readAtMost(
       if (size > most) break;
     }
   } catch (error) {
-    // The caller wants only the beginning, and has it.
+    // The caller wants only the beginning.
     if (tooLarge) throw error;
   }
   return Buffer.concat(chunks).subarray(0, most);

@@ -3,12 +3,12 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * A connection with its response in progress. It is a property of the connection, not a member of a set: V8 keeps what has
- * left a set, and all that is reachable from it, until the next full collection.
+ * A connection with its response in progress. This is a property of the connection, because V8 keeps what was removed
+ * from a set, and all that is reachable from it, until the next full collection.
  */
 export type AnsweringSocket = Socket & {
   answering?: ServerResponse | undefined;
-  /** How many of its requests have come and not been answered; more than one where the client pipelines. */
+  /** The number of its requests that are not answered yet; more than one if the client pipelines. */
   unanswered?: number;
 };
 
@@ -26,7 +26,7 @@ export function cutStalled(server: Server, connections: Iterable<AnsweringSocket
       // The stream of a pipelined request has no socket before its turn.
       const isStream = answering?.chunkedEncoding && answering.socket !== null;
       if (!answering || isStream || writableLength === 0 || timeout === stalledAfter) continue;
-      // Of all timers only this one counts what the system has taken of a write that is under way.
+      // Only this timer notices that the system takes parts of a write under way.
       connection.setTimeout(stalledAfter);
     }
   }

@@ -135,7 +135,7 @@ async function takeBack(trx: Transaction, batch: BatchKey): Promise<boolean> {
   return (numAffectedRows ?? 0n) > 0n;
 }
 
-/** Fills `domino`: if claim `row` is refused, its lessons keep their places, and claim `next`, which needs one, is refused. */
+/** Fills `domino`: if claim `row` is refused, its lessons keep their places, so `next`, which needs one, is refused. */
 async function stageDominoes(trx: Transaction, { mandatorId }: BatchKey): Promise<void> {
   await sql`drop table if exists domino`.execute(trx);
   await sql`

@@ -57,7 +57,7 @@ const typedRows = (raw: RawBuilder<unknown>, fields: readonly Field[]) => sql`
   from (select raw.*, ${textColumns(fields, 'raw')} from (${raw} offset 0) as raw offset 0) as texts
   offset 0`;
 
-/** The jobs of a slice of the body, each read once and split into its list, which may be large, and the other members. */
+/** The jobs of a slice of the body, each read once and split into its list, which may be large, and the rest. */
 export const partedJobs = (batch: BatchKey, { firstJob, lastJob }: LessonSlice) => sql`
   select index, ${withoutList} as head, ${lessonList} as list from batch_job
   where ${ofBatch(batch)} and index between ${firstJob} and ${lastJob} offset 0`;
@@ -143,7 +143,7 @@ export async function removesMany(trx: Transaction, batch: Running): Promise<str
     : undefined;
 }
 
-/** The rows of `staged_room`: each name of a room once, with its resource; for a Create also its lessons' days, as texts. */
+/** The rows of `staged_room`: each room's name once, with its resource; for a Create also the days of its lessons. */
 export function roomRows(batch: Running): RawBuilder<unknown> {
   const standort = batch.operation === 'Delete' ? sql`''::text` : sql`coalesce(job.standort, '')`;
   const sentTime = (name: string) => (batch.operation === 'Create' ? member(sql`lesson`, name) : sql`null::jsonb`);

@@ -7,7 +7,7 @@ import { type CountingHours, keyOf } from './stored.ts';
 /** Dates that are converted at once. */
 const datesAtOnce = 7;
 
-/** The same as `openIntervals`. @param pause awaited between two parts */
+/** `openIntervals` in parts. @param pause awaited between two parts */
 export async function convertInParts(
   hours: Hours,
   timeZone: string,

@@ -35,7 +35,7 @@ type Read = number | Readonly<Record<string, number>>;
 
 const checkTimeout = 2_000;
 const metricsKeptFor = 1_000;
-/** Milliseconds for a figure: Prometheus gives up the whole answer after ten seconds, and would take the process for dead. */
+/** Milliseconds for a figure: Prometheus gives up after ten seconds, and would consider the process dead. */
 const figureTimeout = 5_000;
 
 /** A pooler may lead to a server that has become a standby: reads there are outdated, and writes fail. */
@@ -73,7 +73,7 @@ async function orLate(figure: Read | Promise<Read>): Promise<Read> {
 
 let ofProcess: Registry | undefined;
 
-/** Of the process itself. What measures them never ends, so all services of a process share them. */
+/** Metrics of the process itself. Their collectors never end, so all services of a process share them. */
 function processRegistry(): Registry {
   if (!ofProcess) {
     ofProcess = new Registry();
@@ -180,7 +180,7 @@ export function openHealth(context: Context, health: Health): { timeRequests: Re
     const checks = await examining;
     const healthy = Object.values(checks).every(Boolean);
     const ready = healthy && !health.stopping();
-    // Reads are answered all the same, so that nobody is to be sent elsewhere.
+    // Reads are still answered, so clients need not be sent elsewhere.
     const Writes = context.refusals.isRecent() ? 'Degraded' : 'Healthy';
     response.status(ready ? 200 : 503).set('Cache-Control', 'no-store');
     if (!ready) response.set('Retry-After', '5');

@@ -1,4 +1,4 @@
-/** The routes of one kind of record: list and read, and what it has of create, change and delete. */
+/** The routes of one kind of record: list and read, and create, change and delete if it has them. */
 import { z } from 'zod';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { List, Page, PageRequest } from '../db/paging.ts';

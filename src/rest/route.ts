@@ -30,7 +30,7 @@ export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter
   request: Request;
 };
 
-/** Whom a route of several rooms refuses: descriptions of 403. */
+/** Descriptions of 403 that routes of several rooms share. */
 export const forDisplays = 'A display may read only the status of its own resources.';
 export const forAdmins = 'Only an Admin may manage master data.';
 
@@ -72,7 +72,7 @@ export type Route<
   body?: { schema: Body; example: unknown; streamed?: true; mayBeEmpty?: true };
   /** Called without a credential, and mounted before authentication. */
   anonymous?: true;
-  /** Whether an answer is large: its call has a place among these from before it is made until it has been sent. */
+  /** Whether an answer is large: its call then holds a place for large answers until it has been sent. */
   isLarge?(query: z.output<Query>): boolean;
   /** The media type of a 200 that is not JSON. */
   type?: 'text/calendar';
@@ -132,7 +132,7 @@ function viewerOf(response: Response): Viewer {
   return viewer;
 }
 
-/** The viewer of an anonymous call; the type of `anonymousRoute` keeps its handler from reading it. */
+/** The viewer of an anonymous call; the type of `anonymousRoute` prevents its handler from reading it. */
 const noViewer = undefined as unknown as Viewer;
 
 /** Checks Accept, in which many clients name the charset. The most frequent values need no negotiation. */

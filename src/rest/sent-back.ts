@@ -54,8 +54,8 @@ const mostRounds = 5;
 /**
  * Reads a body as `readInput` does, but accepts faulty members that equal those of the record.
  * @param record reads the record as REST answers it; called only when the body has faults
- * @param isPast whether that is another version than the one to change: then all such members are accepted, as the change is
- * about to be refused for its version
+ * @param isPast whether the record has another version than the one to change: then all such members are accepted,
+ * because the change is about to be refused for its version
  * @returns the body, and the record if it was read
  * @throws InvalidInput with code ReadOnly for a member that differs and cannot be changed; as `readInput`
  */

@@ -12,13 +12,13 @@ type OffsetAt = (instant: number) => number;
  * @param wall the instant at which clocks in UTC show that local time
  */
 export function instantOf(offsetAt: OffsetAt, wall: number): number {
-  // By the clocks before any change nearby. Another change is further away.
+  // With the offset before any change nearby; other changes are further away.
   const first = wall - offsetAt(wall - day);
   const later = offsetAt(first);
   return offsetAt(wall - later) === later ? wall - later : first;
 }
 
-/** @returns whether the clocks show the local time of an instant at another one too: it must be said which is meant */
+/** Whether the clocks show the local time of an instant twice, so that it is ambiguous. */
 export function isShownTwice(offsetAt: OffsetAt, instant: number): boolean {
   const local = instant + offsetAt(instant);
   return [instant - near, instant + near].some((at) => {

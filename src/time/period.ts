@@ -1,4 +1,4 @@
-/** What a list over time is asked for. */
+/** Checks the period or the dates of a query. */
 import { type FieldError, Malformed, parameterFault } from '../errors.ts';
 import { dayLength, readDate } from './days.ts';
 
@@ -26,7 +26,7 @@ function refuse(faults: readonly FieldError[]): void {
   if (faults.length > 0) throw Malformed.of(...faults);
 }
 
-/** @param dates local, inclusive @throws Malformed for dates of the year 0, or of which the last is before the first */
+/** @param dates local, inclusive @throws Malformed for dates of the year 0, and for a last date before the first */
 export function checkDates(dates: Bounds<string>): void {
   // PostgreSQL knows no year 0.
   const faults = faultsOf(dates, (date) => date > '0001', 'must be 0001-01-01 or later');

@@ -168,7 +168,7 @@ const named = /^sep=([;,\t])(?:\r\n|\n|\r)/i;
 
 /**
  * Finds the separator of a text by its beginning.
- * @returns also the line that names it, which is empty where none does
+ * @returns also the line that names it; empty if none does
  */
 export function findSeparator(beginning: string): { separator: Separator; naming: string } {
   const [naming = '', said] = named.exec(beginning) ?? [];

@@ -144,7 +144,7 @@ function openFields({ line, cells }: TextRow, columns: Columns, { file, report }
 /** Undefined for an empty field, and for an unknown status. */
 const readStatus = ({ cell }: RowFields): string | undefined => statuses.get(cell('Status').toLowerCase());
 
-/** What a row says of its lessons beside their times and rooms. */
+/** What a row says about its lessons besides their times and rooms. */
 function readContent({ cell }: RowFields) {
   return {
     subject: cell('Subject'),
@@ -179,7 +179,7 @@ function readTimesOfPeriods({ cell, fault }: RowFields, day: number, term: TermD
 
 const twoDigits = (number: number) => String(number).padStart(2, '0');
 
-/** The one lesson of a row with a date; undefined once a fault is reported, and for one that Since leaves alone. */
+/** The lesson of a row with a date; undefined once a fault is reported, and for a lesson before Since. */
 function readDated(fields: RowFields, term: TermDays) {
   const { has, columnOf, cell, fault } = fields;
   const day = readDay(cell('Date'));

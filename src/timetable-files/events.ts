@@ -90,7 +90,7 @@ export async function planEvents(entries: readonly EventEntry[], rules: Rules): 
     const rooms = new Set(event.rooms.map(roomOf).filter((room) => room !== null));
     const original = originals.get(event) ?? null;
     if (rooms.size === 0) continue;
-    // It replaces what a rule would have made outside of the term.
+    // It replaces an occurrence outside of the term.
     if (repeats && original !== null && term.isOutside(term.dayAt(zoneFor(homeOf(event)).instantOf(original))))
       continue;
     const isOneOfMany = (named.get(original)?.size ?? 0) > 1;

@@ -154,7 +154,7 @@ const nothing = {
   teachers: [],
 } as const;
 
-/** What lasts whole days is no lesson; the occurrence that it replaces does not take place when it did. */
+/** An event of whole days is no lesson; an occurrence that it replaces does not take place. */
 function readWholeDays(event: EventReading): EventEntry | undefined {
   const { file, line, report, component } = event;
   report.notice({ file, line }, 'WholeDay', 'The event lasts whole days and is left out; a lesson has times');

@@ -252,7 +252,7 @@ function* writeJob(head: JobHead, lessons: readonly PlannedLesson[]): Generator<
 async function* writeJobs(bins: Bins, writing: Writing, rules: Rules): AsyncGenerator<Uint8Array> {
   const { source, quelle, standort, counts, mostBytes } = writing;
   const { term, report, mostLessons, nextSlice } = rules;
-  /** Of the jobs, without the brackets and commas around them. */
+  /** The size of the jobs, without the brackets and commas around them. */
   let size = 0;
   const suffix = term.id === undefined ? '' : `-${term.id}`;
   for await (const [key, entries] of bins.jobs()) {

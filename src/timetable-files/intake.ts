@@ -18,7 +18,7 @@ const contentNext = /"[Cc]ontent"\s*:\s*$/;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** Some JSON serializers escape slashes, those of .NET every plus sign. */
 const escapes = /\\(?:\/|u00(2[bf]|3d))/gi;
-/** What cannot be decoded before more arrives: the padding, which only the end of a file may have, and a begun escape. */
+/** A tail that cannot be decoded yet: padding, which only the end of a file may have, or a partial escape. */
 const unfinished = /={0,2}(?:\\(?:u[0-9a-f]{0,3})?)?$/i;
 
 export type Intake = {

@@ -127,7 +127,7 @@ async function dated(entries: readonly DatedEntry[], rules: Rules): Promise<Plan
   return lessons;
 }
 
-/** The most entries of one job, as all of them may have to be compared with each other; of these, the most that repeat by a rule. */
+/** The most entries of one job, which may all have to be compared with each other; and the most with a rule. */
 const [mostCompared, mostRules] = [2_000, 200];
 
 /** The lessons of a job, in the order of their ids. */

@@ -49,6 +49,6 @@ export function keyOf(text: string): string {
 
 export const placeKey = (day: number, period: number) => `${compactDate(day)}-${period}`;
 
-/** What lessons have in common that may use a room at one time. @param source if only those of this timetable may */
+/** The coupling of lessons that may share a room at one time. @param source if only lessons of this timetable may */
 export const couplingIn = (room: string, place: string, source?: string) =>
   keyOf(`raum-${room}-${place}${source === undefined ? '' : `-${source}`}`);

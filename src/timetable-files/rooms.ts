@@ -15,7 +15,7 @@ const mostCompared = 5_000;
 /** The form in which names of rooms are compared: trimmed, in NFC and in lower case. */
 export const comparedName = (name: string) => name.trim().normalize('NFC').toLowerCase();
 
-/** A room whose name is similar, or the beginning or the whole of that which a file has; undefined if there is none. */
+/** A room with a similar name, or whose name begins with the other or vice versa; undefined if there is none. */
 function findSimilar(name: string, rooms: readonly string[]): string | undefined {
   const key = comparedName(name.slice(0, 64));
   const byKey = new Map(rooms.map((room) => [comparedName(room), room]));

@@ -9,8 +9,8 @@ import { bits } from './untis.ts';
 const goesAway = bits.cancelled | bits.moved | bits.released | bits.noLessons;
 
 /**
- * Finds the lessons that a change applies to: of several, those of the absent teacher in the old rooms, or the one in an old room;
- * none if the old rooms are left out.
+ * Finds the lessons that a change applies to. If there are several, these are the lessons of the absent teacher in the
+ * old rooms, or the only one in an old room; none if the old rooms are left out.
  */
 function findLessons(
   there: readonly PlannedLesson[],
@@ -32,10 +32,10 @@ function newRoomsOf({ rooms }: ChangeEntry, { roomOf }: Rules): string[] | undef
   return rooms.length === 0 ? undefined : sorted(rooms.flatMap((room) => roomOf(room) ?? []));
 }
 
-/** The rooms to which a change moves its lessons, and that in which one of them is then, if there is any. */
+/** The rooms to which a change moves its lessons, and the one in which one of them is already, if any. */
 type Move = { rooms: readonly string[]; home: string | undefined; change: ChangeEntry };
 
-/** The room of each of the lessons that move to these rooms: it stays where it may; the others share out what is left. */
+/** Assigns the rooms of a move: lessons that are in one of them stay; the others share the remaining rooms. */
 function shareOut(lessons: readonly PlannedLesson[], rooms: readonly string[]): Map<PlannedLesson, string | undefined> {
   const former = new Set(lessons.map(({ room }) => room));
   const left = rooms.filter((room) => !former.has(room));

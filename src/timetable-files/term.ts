@@ -83,9 +83,9 @@ export function openTerm({ Term: term, Periods: grid, Since: since }: TermReques
     id: term?.Name,
     zoneName,
     hasTerm: term != null,
-    /** That of Since. */
+    /** The day of Since. */
     first,
-    /** What begins before it stays as it is stored. */
+    /** Lessons that begin before it stay as they are stored. */
     since: sinceInstant,
     begins,
     last: ends,

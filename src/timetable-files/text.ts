@@ -70,7 +70,7 @@ async function isUtf8(read: ReadBytes): Promise<boolean | undefined> {
   }
 }
 
-/** The first line that is not UTF-8, where most other letters beyond ASCII are; undefined where they are not. */
+/** The first line that is not UTF-8, if most other letters beyond ASCII are; otherwise undefined. */
 async function lineOfDamage(read: ReadBytes): Promise<number | undefined> {
   let [line, first, letters, strays] = [1, 0, 0, 0];
   for await (const piece of decode(read, 'utf-8'))
@@ -92,7 +92,7 @@ const unassigned = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
 const marks = new Set([0x82, 0x84, 0x87, 0x88, 0x89, 0x8b, 0x93, 0x94, 0x95, 0x98, 0x99, 0x9f, 0xa7]);
 const isPlainLetter = (byte: number) => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 
-/** The first line with a byte that is no text of Windows-1252; undefined if there is none. */
+/** The first line with a byte that cannot be text in Windows-1252; undefined if there is none. */
 async function lineOfOtherPage(read: ReadBytes): Promise<number | undefined> {
   let [line, before, last] = [1, 0, 0];
   for await (const chunk of read())

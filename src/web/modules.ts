@@ -91,7 +91,7 @@ const staticImports = /\b(?:from|import)\s*(["'])(\.[^"'\n]+)\1/g;
 /** A module with all that it imports before it runs, the nearest first. */
 function withImports(files: ReadonlyMap<string, WebFile>, entry: string): Set<string> {
   const names = new Set([entry]);
-  // A set hands out what is added meanwhile.
+  // Iterating over a set includes what is added meanwhile.
   for (const name of names)
     for (const [, , specifier = ''] of String(files.get(name)?.bytes).matchAll(staticImports))
       names.add(path.posix.join(path.posix.dirname(name), specifier));
@@ -102,7 +102,7 @@ function withImports(files: ReadonlyMap<string, WebFile>, entry: string): Set<st
  * Links by which a browser loads modules side by side, instead of each after it was found in another.
  * @param files the modules by their addresses below `base`
  * @param entry the module that is run first
- * @param next the module that is run after it: what it needs besides gives way to the rest
+ * @param next the module that is run after it: what only that one imports has a low priority
  */
 export function preloadLinks(files: ReadonlyMap<string, WebFile>, entry: string, next: string, base: string): string {
   const early = withImports(files, entry);

@@ -1,6 +1,6 @@
 /** How long a server, or a proxy before it, asks a page to wait. */
 
-/** In seconds. Timers of browsers that are to wait for more than 24 days fire at once. */
+/** In seconds. Browsers' timers for more than 24 days fire at once. */
 export const longestWait = 3_600;
 
 /** The seconds of Retry-After (RFC 9110, 10.2.3), an hour at most; undefined where it asks for no wait. */

@@ -1,4 +1,4 @@
-/** What signs say of the state of a room, and the console with the same words. */
+/** The names of the states of a room, on signs and in the console. */
 
 export const germanStates = {
   FREE: 'Frei',

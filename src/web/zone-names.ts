@@ -1,4 +1,4 @@
-/** What people call a zone, for times that its clocks show twice: 02:30 MESZ, and an hour later 02:30 MEZ, as calendar programs have it. */
+/** Names of zones for times that the clocks show twice: 02:30 MESZ, then 02:30 MEZ, as in calendar programs. */
 
 /** Countries that speak English know different zones by name. */
 const english = ['en-GB', 'en-US', 'en-AU'];

@@ -31,7 +31,7 @@ export type Delivery = {
   status: number | null;
   answer: string | null;
   fault: string | null;
-  /** The place of its event in the feed: a replay from there sends what comes after it. Null for a test. */
+  /** The place of its event in the feed: a replay from there sends the events after it. Null for a test. */
   cursor: string | null;
 };
 

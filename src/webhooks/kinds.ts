@@ -12,7 +12,7 @@ export const eventKinds = [
   'MailConflict',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
-/** What a delivery is of. */
+/** The kinds of messages: those of events, and tests. */
 export const messageKinds = [...eventKinds, 'Test'] as const;
 export type MessageKind = (typeof messageKinds)[number];
 

@@ -52,7 +52,7 @@ type Receiver = HeldWebhook & { kept: Agent };
 /** Sends the due events of a webhook, for some seconds at most; the next job sends the rest. */
 export async function deliverEvents(context: Job, key: WebhookKey): Promise<void> {
   const { work, signal, shares } = context;
-  // Each webhook has turns as if it were a tenant, since each receiver is slow or not by itself; the ids of webhooks are unique.
+  // Each webhook has turns as if it were a tenant, because each receiver may be slow; the ids of webhooks are unique.
   const turnWork = { tenant: key.webhookId, name: 'events' };
   const refusal = await shares.take(key.mandatorId, turnWork, async (turn) => {
     const until = performance.now() + jobMs;
@@ -79,7 +79,7 @@ type Round = {
   taken: WaitingEvent[];
   failed: Map<WaitingEvent, number>;
   failures: number;
-  /** Without those of repeated attempts that got an answer: of these, the event itself may be the cause. */
+  /** Failures of the receiver, without repeated attempts that got an answer: the event itself may be their cause. */
   receiverFailures: number;
   hasSucceeded: boolean;
   pauseMs: number;
@@ -194,7 +194,7 @@ async function trySend(
   return 'failed';
 }
 
-/** @returns whether the round counts: it does not where the webhook was changed, or another worker was faster */
+/** @returns whether the round counts: not if the webhook was changed meanwhile, or another worker was faster */
 async function writeRound(
   trx: Transaction,
   log: Log,

@@ -19,7 +19,7 @@ const [shortestAskedMs, longestAskedMs] = [1_000, hour];
 /** Where to send messages; `kept`: connections to reuse. */
 export type Target = { mandatorId: number; url: string; secrets: readonly Buffer[]; kept?: Agent };
 export type Message = { id: string; kind: MessageKind; at: Date; data: object };
-/** `fault`: why the message was not taken; null: it was. */
+/** `fault`: why the receiver did not accept the message; null: it did. */
 export type Answer = {
   status: number | null;
   answer: string | null;
@@ -30,8 +30,8 @@ export type Answer = {
 };
 
 /**
- * Signs with the secret and, while they overlap, also with the previous one. The library is loaded only here, since few
- * processes send messages.
+ * Signs a message (`webhook-id.timestamp.body`, HMAC-SHA256) with the secret and, while both are valid, also with the
+ * previous one. The library is loaded only here, because few processes send messages.
  * @throws SecretLost
  */
 async function signaturesOf(

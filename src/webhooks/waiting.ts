@@ -31,8 +31,8 @@ type Reader = WebhookKey & { kinds: readonly EventKind[]; seen: FeedPlace | null
 export const daysOfAttempts = 3;
 
 /**
- * `events` may be sent now: those that wait and are due, and the next ones of the feed, in order. `behind`: those of the feed that
- * must wait behind others of their record. `end` is the place up to which the feed was read.
+ * `events` may be sent now: waiting ones that are due, and the next ones of the feed, in order. `behind` are events of
+ * the feed that must wait for others of their record. `end` is the place up to which the feed was read.
  */
 export type FoundEvents = {
   events: WaitingEvent[];

@@ -2,8 +2,8 @@
  * Wakes the runners for jobs that the library announces too early or not at all: delayed jobs whose time comes, and jobs whose
  * notification was lost. One statement for all places replaces the polling of each place for jobs.
  *
- * Nor do the pools look for a job at each notification of a storm: each would ask for as many places as there are new jobs,
- * whatever their tasks and times. The alarm then wakes those pools alone that have a task to do.
+ * In a storm, the pools do not look for a job at each notification: each would ask for as many places as there are new
+ * jobs, whatever their tasks and times. Instead the alarm wakes only the pools that have a task to do.
  */
 import type { WorkerEvents, WorkerPool } from 'graphile-worker';
 import { sql } from 'kysely';
@@ -24,11 +24,11 @@ const waitingAsk = 300;
  * when notifications are gathered.
  */
 const gatherFor = 100;
-/** How many notifications wake a pool at once in so many milliseconds; the alarm hears of the others, too. */
+/** Up to so many notifications in so many milliseconds wake a pool at once; the alarm also hears the others. */
 const [mostAtOnce, usualStorm] = [4, 1_000];
 /** Milliseconds after which an alarm without an answer is deaf: every notification then wakes the pools. */
 const usualPatience = 1_000;
-/** The most due jobs whose tasks are looked at. If there are more, every pool may have some. */
+/** The most due jobs whose tasks are inspected. If there are more, any pool may have some. */
 const mostSorted = 1_000;
 
 type AlarmedJobs = { tasks: readonly string[]; most: number };
@@ -56,10 +56,10 @@ async function askJobs(db: Database, tasks: readonly string[]): Promise<{ ready:
 
 const sum = (counts: Iterable<number>) => [...counts].reduce((all, one) => all + one, 0);
 
-/** A pool, and how the library wakes so many of its workers. */
+/** A pool: how the library wakes some of its workers, and its tasks. */
 type Woken = { wake(count: number): void; tasks: ReadonlySet<string> };
 
-/** Has only the first notifications of a storm wake the pool by themselves. */
+/** Lets only the first notifications of a storm wake the pool directly. */
 function calm(pool: WorkerPool, withinMs: number, isDeaf: () => boolean): (count: number) => void {
   const nudge = pool.nudge.bind(pool);
   let times: number[] = [];

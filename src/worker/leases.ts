@@ -1,7 +1,8 @@
 /**
- * Shows by session advisory locks which runners are alive. A runner holds one under its name, and must use that session every
- * few seconds, or else PostgreSQL ends it (db/database.ts). So the lock ends when the process dies, hangs or loses its network.
- * Living runners then release the dead runner's jobs and end the sessions that worked for it, even within a transaction.
+ * Session advisory locks show which runners are alive. A runner holds one under its name, and must use that session
+ * every few seconds, or else PostgreSQL ends it (db/database.ts). So the lock ends when the process dies, hangs or
+ * loses its network. Living runners then release the dead runner's jobs and end the sessions that worked for it, even
+ * within a transaction.
  */
 import { type Kysely, sql } from 'kysely';
 import { heldLocks } from '../db/advisory-locks.ts';
@@ -49,7 +50,7 @@ export async function areHeld(db: Database, runners: readonly string[]): Promise
 /**
  * Ends the sessions that worked for dead runners, and releases the jobs of these runners; while a worker is starting, not those
  * of a runner that took a job less than 2 s ago. A job may have caused its worker's death, so from its second attempt on it
- * waits as after a failure. Most have not, so no job waits after its first attempt.
+ * waits as after a failure. Most jobs have not, so after its first attempt a job does not wait.
  * @param own the names of the calling runners
  * @returns whether jobs were left because a worker is starting: it is then worth coming back soon
  */
@@ -58,7 +59,7 @@ export async function releaseTheDead(session: Kysely<DB>, own: readonly string[]
     with working as materialized (select * from ${heldLocks(lockClasses.work)} as held),
     alive as materialized (select * from ${heldLocks(lockClasses.runner)} as held),
     orphan as materialized (
-      -- A COMMIT that waits for a standby would end as if that had it.
+      -- A COMMIT that waits for a standby would return as if the standby had received it.
       select pid from working where not exists (select from alive where alive.number = working.number)
         and not exists (
           select from pg_stat_activity as session where session.pid = working.pid and session.wait_event = 'SyncRep')

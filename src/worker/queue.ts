@@ -18,9 +18,9 @@ type Pool = ReturnType<typeof openPool>;
 type Taken = Parameters<Pool['connect']>[0];
 
 /**
- * A statement of the library that takes a job, changed to lock the queue of that job. The library's own locks all queues that are
- * free. Each calendar has a queue: taking one job then locked hundreds of queues, and other workers found none free, and no job.
- * A statement that looks otherwise, as in another release of the library, stays as it is.
+ * The library's statement that takes a job, changed to lock only the queue of that job. The original locks all free
+ * queues. As each calendar has a queue, taking one job locked hundreds of queues, and other workers found neither a
+ * free queue nor a job. A statement of another form, as in another release of the library, is left as it is.
  */
 function lockingOneQueue(statement: unknown): unknown {
   const { text } = (statement ?? {}) as { text?: unknown };
@@ -36,9 +36,9 @@ function lockingOneQueue(statement: unknown): unknown {
  * The pool of the queue library. The library releases a connection twice when it is lost during its release. The pool would
  * throw outside of any promise, which would end the process.
  *
- * A statement that PostgreSQL has ended because of a deadlock is sent again, as each is a transaction of its own. The library stops
- * for good when it cannot record the end of jobs, and it locks the rows of jobs that end together in another order than those who
- * queue several.
+ * A statement that PostgreSQL has ended because of a deadlock is sent again, as each is a transaction of its own. The
+ * library stops for good when it cannot record the end of jobs, and it locks the rows of jobs that end together in
+ * another order than transactions that queue several.
  *
  * A job is taken with the lock of its own queue alone (`lockingOneQueue`).
  */
@@ -102,7 +102,7 @@ const countJobs = async (db: Database, condition: RawBuilder<boolean>) => {
   return rows[0]?.n ?? 0;
 };
 
-/** What a dead worker has locked waits for another one. */
+/** Jobs that a dead worker has locked count as waiting. */
 async function readLongestWait(db: Database): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
     select coalesce(extract(epoch from now() - min(job.run_at)), 0)::float8 as seconds
@@ -152,7 +152,7 @@ export const sweeps: readonly Sweep[] = [
     },
   },
   {
-    // So that no job is given up, and none waits longer than seven minutes for its next run.
+    // Then no job is given up, and none waits longer than seven minutes for its next run.
     name: 'limit the recorded attempts of jobs',
     isDue: () => hasJobs(isOvercounted),
     async run({ work }) {

@@ -62,7 +62,7 @@ export const allSweeps: readonly Sweep[] = [
 ];
 /** How many jobs of a lane run at a time in one process. A short or long job uses a connection of `work`. */
 const lanes: Record<Lane, number> = { short: 5, long: 3, outside: 8, events: 8 };
-/** Milliseconds after which each place looks for jobs by itself: rarely, since the alarm tells when there are some. */
+/** Milliseconds after which each place looks for jobs by itself; rarely, because the alarm announces them. */
 const pollInterval = 120_000;
 const [tidyEvery, tidySoon] = [5_000, 500];
 /** Milliseconds for tasks to return their jobs, and for sweeps to end. */

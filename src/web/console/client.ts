@@ -181,7 +181,7 @@ export function asRefusal({ message, extensions = {} }: TopError, traceId?: stri
   };
 }
 
-/** The refusal of an answer that lacks what was asked for. */
+/** The refusal for an answer without the expected data. */
 export function refusalOf({ status, headers }: Response, { Code, detail, TraceId, Errors = [] }: RestProblem): Refusal {
   return {
     ...without,
@@ -236,7 +236,7 @@ export const ask = <Result, Variables>(
   signal?: AbortSignal,
 ): Promise<Result> => send(document, variables, signal);
 
-/** Pages of a list until its end. @param read asks for the page behind a cursor */
+/** Pages of a list until its end. @param read reads the page after a cursor */
 export async function* pages<Node>(
   read: (
     after: string | null,

@@ -76,7 +76,7 @@ export function clockText(minutes: number): string {
 
 const changes = new Map<string, boolean>();
 
-/** Whether the clocks of a zone change on about that day: computed once, as a page shows thousands of times. */
+/** Whether the clocks of a zone change around that day; cached, because a page shows thousands of times. */
 function isNearChange(timeZone: string, at: number): boolean {
   const day = Math.floor(at / (dayMinutes * minute));
   const key = `${timeZone} ${day}`;
@@ -88,7 +88,7 @@ function isNearChange(timeZone: string, at: number): boolean {
   return known;
 }
 
-/** The clock time of an instant, with the name of the zone where its clocks show the time twice. @param time as its clocks show it */
+/** The clock time of an instant, with the name of the zone if its clocks show it twice. @param time the clock time */
 export const timeText = (timeZone: string, at: number, time = clockText(minutesAt(timeZone, at))): string =>
   isNearChange(timeZone, at) && isShownTwice(millisecondsAhead(timeZone), at)
     ? named(time, zoneText(timeZone, at))
@@ -111,7 +111,7 @@ export const momentText = (timeZone: string, at: number): string =>
 /** An instant of the API for people, in the viewer's zone unless another is given. */
 export const moment = (at: string, timeZone = ownZone): string => momentText(timeZone, Date.parse(at));
 
-/** From an instant to another, with the date of the latter where it is another. */
+/** A range of instants; its end has a date if that differs from the date of the start. */
 export const rangeIn = (timeZone: string, start: string, end: string): string => {
   const [from, to] = [Date.parse(start), Date.parse(end)];
   return `${momentText(timeZone, from)}–${dayAt(timeZone, from) === dayAt(timeZone, to) ? timeText(timeZone, to) : momentText(timeZone, to)}`;

@@ -1,9 +1,9 @@
-/** Calls end by themselves, as a form would stay locked while its call waits for an answer that never comes. */
+/** Ends calls after a time-out, because a form stays locked while its call waits for an answer. */
 
 /** Milliseconds within which the answer to a short call begins: no proxy waits longer. */
 const answersWithin = 60_000;
 
-/** Whether so much is sent that it may take minutes, and that browsers do not send it once the page is left. */
+/** Whether a body is so large that sending it may take minutes, and browsers do not send it after the page is left. */
 export const isMuch = (body: string | Blob = ''): boolean => typeof body !== 'string' || body.length >= 16_000;
 
 /** @returns the signal for a call, which the caller's own also aborts; call `end` once the answer begins, or the call has failed */

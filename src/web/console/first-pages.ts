@@ -1,7 +1,7 @@
 /** The beginning of a list that may be long: as many pages as somebody has asked for. */
 import type { pages } from './client.ts';
 
-/** @param read asks for the page behind a cursor */
+/** @param read reads the page after a cursor */
 export async function readFirst<Node>(
   pageCount: number,
   read: Parameters<typeof pages<Node>>[0],

@@ -5,8 +5,8 @@ let ahead = 0;
 export const present = (): number => Date.now() + ahead;
 
 /**
- * Compares the clocks by an answer. One that may be right is left alone: the answer has whole seconds, and was made at some instant
- * since the call.
+ * Corrects the clock by an answer, unless the machine's clock may be right: an answer has whole seconds, and was made
+ * at some instant since the call.
  */
 export function compareClocks({ headers }: Response, calledAt: number): void {
   const told = Date.parse(headers.get('date') ?? '');

@@ -1,4 +1,4 @@
-/** What a sign makes of answers: a proxy or a captive portal may have sent them. */
+/** Interprets answers, which may come from a proxy or a captive portal. */
 import { retryAfterOf } from '../retry-after.ts';
 
 const longestWait = 60;
@@ -15,7 +15,7 @@ export type Judgement =
 /** The code of an error of ours, in GraphQL or REST. Pages of others have none. */
 export const codeOf = (text: string): string | undefined => /"code":\s*"(\w+)"/i.exec(text)?.[1];
 
-/** What an answer means that has not what was asked for. */
+/** The meaning of an answer without the expected data. */
 export function judge({ status, headers }: Response, text: string): Judgement {
   const code = codeOf(text);
   if (code && /^(NOT_FOUND|FORBIDDEN|NotFound|Forbidden)$/.test(code)) return { kind: 'missing' };

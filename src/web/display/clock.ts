@@ -32,7 +32,7 @@ export function makeClock(ticks: () => number): Clock {
   };
 }
 
-/** Each counts from an instant on. `name`: what the zone is called then. */
+/** Each offset applies from an instant on; `name` is the zone's name then. */
 export type ZoneOffsets = readonly { from: number; offsetMinutes: number; name?: string }[];
 
 /** A local date and time, read with the UTC methods of this Date. */
@@ -48,7 +48,7 @@ function partAt(offsets: ZoneOffsets, instant: number): ZoneOffsets[number] {
 
 const offsetAt = (offsets: ZoneOffsets, instant: number): number => partAt(offsets, instant).offsetMinutes * 60_000;
 
-/** With the names of the zone, unless the rules of this device know of no change there. */
+/** Adds the names of the zone, unless the rules of this device know no change there. */
 export function withNames(language: string, timeZone: string, offsets: ZoneOffsets): ZoneOffsets {
   // On most days no name is needed.
   if (offsets.length < 2) return offsets;
@@ -74,7 +74,7 @@ export const instantOf = (offsets: ZoneOffsets, localDay: number, minutes: numbe
 
 const two = (n: number) => String(n).padStart(2, '0');
 
-/** With the name of the zone where its clocks show the time twice. */
+/** The clock time, with the name of the zone if its clocks show it twice. */
 export function clockTime(offsets: ZoneOffsets, instant: number): string {
   const local = localTime(offsets, instant);
   const time = `${two(local.getUTCHours())}:${two(local.getUTCMinutes())}`;

@@ -1,4 +1,4 @@
-/** What the pages say in English. */
+/** The texts of door signs and boards in English. */
 import { englishStates } from '../room-states.ts';
 import type { Text } from './german.ts';
 

@@ -1,4 +1,4 @@
-/** What the pages say in German; English has the same. */
+/** The texts of door signs and boards in German; english.ts has the same. */
 import { germanStates } from '../room-states.ts';
 import type { Status } from './sight.ts';
 

@@ -71,7 +71,7 @@ export function peopleLine({ classes, teachers, organizer, change }: ShownSlot):
   return [...(classes ?? []), ...leaders].join(' · ');
 }
 
-/** A new value, and the former one, which is struck out. */
+/** A new value (`says`), and the former one (`was`), which is struck out. */
 export type ChangePart = { says: string; was: string };
 
 /** The changes since the first plan. @param said times of this day are written without their date */

@@ -1,4 +1,4 @@
-/** What may be shown of a room, given the age of what is known. */
+/** What may be shown of a room, given the age of its data. */
 import { type RoomStatus, stateAt } from '../../displays/state.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 

@@ -1,4 +1,4 @@
-/** Keeps what is known of a room, or of all rooms of a location, up to date. */
+/** Keeps the known state of a room, or of all rooms of a location, up to date. */
 import { judge } from './answers.ts';
 import { type Clock, makeClock, withNames } from './clock.ts';
 import { callGraphql, keepPage, renewPage, reportHealth, version } from './device.ts';

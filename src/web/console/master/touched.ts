@@ -1,4 +1,4 @@
-/** The bookings to come that an exception leaves outside of the opening hours, while the exception is edited. */
+/** Future bookings that an exception, while it is edited, would leave outside of the opening hours. */
 import { addressWith } from '../address.ts';
 import { ask } from '../client.ts';
 import { addDays, dayAt, daysBetween, instantOf, isDay, moment } from '../clock.ts';
@@ -26,10 +26,10 @@ type Dates = Pick<Exception, 'fromDate' | 'toDate'>;
 /** @param old the dates of the exception before it is edited */
 type TouchedProperties = { owner: Owner; exception: Exception; old: Dates | undefined };
 
-/** The most days that are looked at. */
+/** The most days that are examined. */
 const mostDays = 366;
 const mostNamed = 20;
-/** How many pages of bookings are looked through, which have 200 each. */
+/** The most pages of 200 bookings that are examined. */
 const mostPages = 10;
 const isTime = (text: string) => /^\d\d:\d\d$/.test(text);
 const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));

@@ -7,7 +7,7 @@ import { type Component, h } from './html.ts';
 type DayFieldProperties = {
   label: string;
   day: string;
-  /** @param how Back undoes all that was entered at a time, not each part of a date that was typed */
+  /** @param how so that Back undoes a whole typed date, not each part of it */
   onPick: (day: string, how: 'push' | 'replace') => void;
 };
 

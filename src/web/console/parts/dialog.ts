@@ -5,7 +5,7 @@ import { t } from '../texts/shell.ts';
 import { type Child, h, html } from './html.ts';
 import { Toasts } from './toast.ts';
 
-/** The ids of the titles of the open dialogs, the one above all others last. */
+/** The ids of the titles of the open dialogs, the topmost last. */
 export const openDialogs = signal<readonly string[]>([]);
 
 type DialogProperties = {
@@ -15,7 +15,7 @@ type DialogProperties = {
   /** The input outlives the page, so that the browser need not ask before it is left. */
   isKept?: boolean;
   wide?: boolean;
-  /** Nothing below it can be read. */
+  /** Hides everything below it. */
   covering?: boolean;
   children?: Child;
 };
@@ -23,7 +23,7 @@ type DialogProperties = {
 /** Makes the browser ask before the page is left. */
 const askBefore = (event: BeforeUnloadEvent) => event.preventDefault();
 
-/** Ignores the second half of a double click on something that has gone: it is not meant for what lies below. */
+/** Ignores the second click of a double click whose target has gone: it is not meant for what was below. */
 function swallowSecondClick(): void {
   const swallow = (event: MouseEvent) => {
     if (event.detail < 2) return;

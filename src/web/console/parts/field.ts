@@ -68,7 +68,7 @@ export function Field(properties: FieldProperties) {
     const input = self.current as HTMLInputElement;
     if (!isHalfTyped(input)) onInput(input.value);
   };
-  // With its first part a date has no value any more: browsers say nothing when keys remove the last.
+  // A date without its first part has no value: browsers send no event when keys remove the rest.
   const clear = () => {
     if (value !== '' && self.current?.value === '') enter();
   };
@@ -123,10 +123,10 @@ export function Check({ label, checked, onChange, hint, disabled = false }: Chec
   `;
 }
 
-/** The buttons and forms whose act has not ended. Each drawing gives them a new handler, so a handler cannot know. */
+/** The buttons and forms whose act has not ended. Handlers cannot keep this, because each drawing makes new ones. */
 const busy = new WeakSet<EventTarget>();
 
-/** Does at a double click what it does at one. */
+/** Runs once, even at a double click. */
 export const once = (run: () => unknown) => async (event: Event) => {
   const self = event.currentTarget as EventTarget;
   if (busy.has(self)) return;

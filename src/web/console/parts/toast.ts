@@ -43,12 +43,12 @@ function undo(id: number): void {
 
 const undoSeconds = 8;
 const most = 2;
-/** Of messages that delay an act. */
+/** The most messages that delay an act. */
 const mostDelaying = 5;
 
 export function toast(text: string, more: Partial<Omit<Toast, 'id' | 'text'>> = {}): void {
   const id = (count += 1);
-  // To close a message that delays an act runs it, so that it stays beside others; but acts do not pile up without end.
+  // Closing a message that delays an act runs the act. So these messages stay beside others, but not without limit.
   const delaying = shown.value.filter(({ gone }) => gone);
   const others = shown.value.filter(({ gone }) => !gone);
   const tooMany = [

@@ -1,4 +1,4 @@
-/** One question about each of many things, of which a few are under way at a time: the server refuses a person too many. */
+/** Sends one query for each of many items, a few at a time, because the server limits those of a person. */
 
 const atOnce = 6;
 

@@ -1,4 +1,4 @@
-/** Sends what the form of a booking holds, and says what has come of it. */
+/** Sends the form of a booking, and reports the outcome. */
 import { line } from '../../bidi.ts';
 import { act, type Refusal } from '../client.ts';
 import { dayAt, dayText, rangeIn } from '../clock.ts';
@@ -10,7 +10,7 @@ import type { Wanted } from './draft.ts';
 import { ruleOf } from './repeat.ts';
 import type { Booking, Room, Store } from './store.ts';
 
-/** Where and when: as the form has it, or as the server offered it. `skips`: without the dates that are taken or closed. */
+/** Room and time, from the form or from an offer of the server. `skips`: without the dates that are taken or closed. */
 export type Sent = {
   room: Pick<Room, 'id' | 'name' | 'timeZone'>;
   range: { start: string; end: string };

@@ -46,10 +46,10 @@ function useWanted(draft: Draft, zoneOf: (roomId: string) => string) {
   // However often this form is sent, it books once.
   const [idempotencyKey] = useState(() => draft.typed?.key ?? randomKey());
   useEffect(() => keep({ ...base, typed: { wanted, key: idempotencyKey } }), [wanted]);
-  // However it is closed, by Back, too; a reloaded page closes nothing.
+  // Runs however the form is closed, also by Back, but not when the page is reloaded.
   useEffect(() => forget, []);
   const set = (changes: Partial<Wanted>) => setWanted((last) => ({ ...last, ...changes }));
-  /** Goes on with the new state of the booking, and with what was edited. */
+  /** Continues with the new state of the booking and the edited values. */
   function rebase(next: Draft): void {
     const was: Partial<Wanted> = valuesOf(base, zone);
     setBase(next);

@@ -15,7 +15,7 @@ type BookingTimesProperties = {
   set: (changes: Partial<Wanted>) => void;
 };
 
-/** In seconds. Arrow keys go by five minutes, unless a time is none of these: browsers refuse a value between two steps. */
+/** The step in seconds: five minutes if the time is a multiple of these, as browsers refuse values between steps. */
 const stepOf = (text: string) => (minutesOf(text) % 5 === 0 ? 300 : 60);
 
 export const BookingTimes: Component<BookingTimesProperties> = ({ wanted, timeZone, start, end, set }) => {

@@ -1,4 +1,4 @@
-/** What is sent of a booking that was edited in a form while others may have changed it too. */
+/** Decides which members of an edited booking are sent, since others may have changed it too. */
 import type { ChangeBookingInput, Scope } from '../generated/graphql.ts';
 import { type Booking, instant } from './store.ts';
 

@@ -1,4 +1,4 @@
-/** Tells that the room is not open then, on a holiday or outside of its hours, and that Admins may book nevertheless. */
+/** Says that the room is closed at that time, on a holiday or outside of its hours; Admins may still book it. */
 import { ask } from '../client.ts';
 import { addDays, clockText, dayAt, daysBetween, dayText, instantOf, minutesAt } from '../clock.ts';
 import { OpenTimesDocument } from '../generated/graphql.ts';
@@ -14,7 +14,7 @@ const mostDays = 366;
 /** How many dates are listed. */
 const mostNamed = 6;
 
-/** Whether it lies within open times, of which those that touch are one; undefined: always open. */
+/** Whether a span lies within open times, where adjacent ones count as one; undefined: always open. */
 export function isOpenAt(open: readonly Span[] | undefined, { start, end }: Span): boolean {
   if (!open) return true;
   let covered = start;

@@ -92,7 +92,7 @@ const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> =
 export const Details: Component<DetailsProperties> = (properties) => {
   const { id, store, onClose } = properties;
   const live = store.follow(id);
-  // Only what was read says who has decided, and that it was cancelled.
+  // Unlike live data, this says who has decided, and whether the booking was cancelled.
   const asked = useAsked(
     async (stop) => (await ask(BookingDetailsDocument, { id }, stop)).booking,
     [id, live?.version],

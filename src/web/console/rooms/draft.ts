@@ -1,4 +1,4 @@
-/** What the form of a booking holds: the booking as it was, and what somebody wants of it. */
+/** The content of a booking form: the booking as it was, and the wanted values. */
 
 import { mandator } from '../client.ts';
 import { clockText, dayAt, minutesAt } from '../clock.ts';
@@ -21,7 +21,7 @@ export type Draft = {
 export type Wanted = {
   roomId: string;
   day: string;
-  /** The last day, which is another for a block of several days and for what lasts past midnight. */
+  /** The last day, which differs from the first for a block of several days and past midnight. */
   lastDay: string;
   from: string;
   to: string;
@@ -45,7 +45,7 @@ export const draftOf = (booking: Booking): Draft => ({
 
 export const timesOf = (zone: string, start: number, end: number) => ({
   day: dayAt(zone, start),
-  // What ends at midnight ends at 24:00 of the day before.
+  // An end at midnight is 24:00 of the day before.
   lastDay: dayAt(zone, end - 1),
   from: clockText(minutesAt(zone, start)),
   to: clockText(minutesAt(zone, end)),

@@ -113,7 +113,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
   }
 
   function onPointerMove(event: PointerEvent): void {
-    // The release was not seen, as outside of the browser.
+    // The release was missed, for example outside of the browser.
     if (event.buttons === 0) end();
     if (!drag) {
       hint(event);
@@ -209,7 +209,7 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
         [box, 'pointerdown', onPointerDown],
         [box, 'pointermove', onPointerMove],
         [box, 'click', onClick],
-        // What is pressed here may be released anywhere.
+        // A button that is pressed here may be released anywhere.
         [window, 'pointerup', onPointerUp],
         [window, 'pointercancel', end],
       ] as [EventTarget, string, EventListener][];

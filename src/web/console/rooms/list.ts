@@ -20,7 +20,7 @@ export const BookingList: Component<ListProperties> = ({ rooms, store, found }) 
     const [from, to] = [Date.parse(start), Date.parse(end)];
     return dayAt(timeZone, from) === dayAt(timeZone, to - 1) ? timeText(timeZone, to) : momentText(timeZone, to);
   };
-  // What was read covers these days in all zones of rooms.
+  // The data that were read cover these days in all zones of the rooms.
   const isThen = (booking: Booking) => {
     const { start, end } = localSpan(booking, store);
     return start < store.days * dayMinutes && end > 0;

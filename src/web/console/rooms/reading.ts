@@ -1,6 +1,6 @@
 /**
  * Reads the bookings of some rooms at a time, the visible ones first. It begins with the first frame of the subscription, so that
- * no change is missed. Without a frame it reads too, and again once a frame has come.
+ * no change is missed. If no frame comes, it reads nevertheless, and again after the first frame.
  */
 import { signal } from '@preact/signals';
 import { type Refusal, Refused } from '../client.ts';
@@ -44,7 +44,7 @@ export function openReading({ size, read, forget, rest }: Reader) {
     }, patienceMs);
   }
 
-  /** As many rooms as have a page of bookings together, if the others are like those that were read. */
+  /** The number of rooms that have about one page of bookings together, estimated from those that were read. */
   function nextSize(): number {
     const perRoom = done.bookings / done.rooms;
     return done.rooms === 0 ? size : Math.max(size, Math.min(mostRooms, Math.floor(pageSize / perRoom)));

@@ -203,7 +203,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
     remove,
     hear,
     find: (id: string) => known.get(id),
-    /** Like `find`; whoever reads it follows its changes. */
+    /** Like `find`; the reader is notified of changes. */
     follow: (id: string) => signalIn(followed, id, known.get(id)).value,
     /** Draws them as about to be removed until `stay`, whatever the server sends about them. */
     leave(ids: readonly string[], how: Leaving): void {

@@ -80,12 +80,12 @@ function nextDraft({ id, timeZone }: Room, day: string, firstShown: number, free
   const isToday = day === dayAt(timeZone, next);
   const start = isToday ? next : instantOf(timeZone, day, Math.max(480, firstShown));
   const midnight = instantOf(timeZone, addDays(day, 1), 0);
-  // An hour from now on is over before an hour from the next quarter on.
+  // The room may be free only for an hour from now, which ends before an hour from the next quarter.
   const until = (isToday && freeUntil) || midnight;
   return { roomId: id, start, end: Math.min(start + 60 * minute, midnight, until) };
 }
 
-/** What zone the times are of; nothing if it is the viewer's own. */
+/** The zone of the shown times; nothing if it is the viewer's own. */
 function zoneNote(shown: readonly Room[], chosen: Location | undefined) {
   if (new Set(shown.map(({ timeZone }) => timeZone)).size > 1) return t().zones;
   const zone = chosen?.timeZone ?? shown[0]?.timeZone;

@@ -31,7 +31,7 @@ function RoomChoice({
 }: {
   rooms: readonly Room[];
   chosen: readonly string[];
-  /** Whether the device decides if none is chosen. */
+  /** Whether the device decides what is shown if nothing is chosen. */
   isAsOpen: boolean;
   onChange: (ids: string[]) => void;
 }) {

@@ -51,7 +51,7 @@ export type Work = {
   touched: readonly string[];
 };
 type Sent = { isCheck: boolean; version: number };
-/** How many lines, and what is said of the first of them. */
+/** The number of lines, and the notices about the first of them. */
 export type LeftOut = { count: number; notices: readonly string[] };
 type Result = {
   batchId?: string | undefined;

@@ -48,7 +48,7 @@ function rowAt(lines: readonly number[], line: number): number | undefined {
   return low === 0 ? undefined : low - 1;
 }
 
-/** A message without its place, at which it is shown. */
+/** A message without its place, because it is shown there. */
 const withoutPlace = (message: string) => message.replace(/^[^\n]{0,300}? line \d+[^:\n]{0,100}: /, '');
 
 type Found = { faults: RowFault[]; others: string[] };

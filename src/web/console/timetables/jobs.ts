@@ -1,4 +1,4 @@
-/** Makes jobs again of the rows of the API's JSON. */
+/** Turns the rows of the API's JSON back into jobs. */
 
 import { openSlices } from '../parts/slices.ts';
 import { cellAt, type Draft } from './draft.ts';

@@ -1,4 +1,4 @@
-/** Which of Untis' files has a row, and where its room is. */
+/** Recognises the Untis file of a row, and finds the column of its room. */
 
 export type UntisFile = 'timetable' | 'lessons' | 'substitutions';
 
