@@ -13,6 +13,7 @@ import { type BookingFilter, filterOfTimetable, hashForFeed, listForFeed } from 
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimSecretOnce } from '../db/idempotency.ts';
+import { keysOf } from '../db/name-keys.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { lockRow } from '../db/row-lock.ts';
@@ -189,13 +190,16 @@ export async function revokeToken(
   return revoked;
 }
 
-/** Deletes all tokens of a person; they end at once. */
-export async function deleteTokensOf(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
-  await trx
-    .deleteFrom('calendar_token')
-    .where('mandator_id', '=', mandatorId)
-    .where('person_id', '=', personId)
-    .execute();
+/** Deletes all tokens of a person, and those of others for the timetable of a teacher of these names; they end at once. */
+export async function deleteTokensOf(
+  trx: Transaction,
+  mandatorId: number,
+  personId: number,
+  names: readonly string[],
+): Promise<void> {
+  await sql`
+    delete from calendar_token where mandator_id = ${mandatorId}
+      and (person_id = ${personId} or name_key(teacher) = any (${keysOf(names)}))`.execute(trx);
 }
 
 /**

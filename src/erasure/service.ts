@@ -58,13 +58,13 @@ export function erasePerson(
     const { erased, before } = await erasePersonRecord(trx, act, id, expected);
     if (!before) return erased;
     await deletePinsOf(trx, mandatorId, id);
-    await deleteTokensOf(trx, mandatorId, id);
     await forgetKeysOf(trx, mandatorId, id);
     const all = [before.name, ...(before.teacherCode ? [before.teacherCode] : []), ...alsoKnownAs];
     // The person has no code any more.
     const codes = await listCodes(trx, mandatorId, all);
     refuseCodes(alsoKnownAs, codes);
     const names = all.filter((name) => !codes.includes(name));
+    await deleteTokensOf(trx, mandatorId, id, names);
     await holdImports(trx, mandatorId);
     const taught = await findLessonsNaming(trx, mandatorId, names);
     await forgetOrganizer(trx, mandatorId, { ...before, taught });

@@ -1,11 +1,10 @@
 /** Names of teachers in stored lessons, both in the present values and in Ursprung. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { keysOf } from '../db/name-keys.ts';
 import { lockClasses } from '../flow/locks.ts';
 
 const before = sql`case when jsonb_typeof(ursprung -> 'Lehrpersonen') = 'array' then ursprung -> 'Lehrpersonen' end`;
-
-const keysOf = (names: readonly string[]) => sql`array(select name_key(name) from unnest(${names}::text[]) as name)`;
 
 /** Whether a lesson names one of the teachers. */
 const namesOne = (mandatorId: number, keys: RawBuilder<unknown>) => sql`mandator_id = ${mandatorId} and (

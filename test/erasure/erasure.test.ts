@@ -193,6 +193,23 @@ describe('an erased person', () => {
     ).toBe(201);
   });
 
+  test('ends the calendar addresses of others for the timetable of the teacher, as these name it', async () => {
+    const grace = await makePerson({ TeacherCode: 'HOPZ' });
+    const readFeed = async (lehrperson: string) => {
+      const { body } = await user.post('/timetable/calendar-tokens', { Lehrperson: lehrperson });
+      const { pathname, search } = new URL(String(body['Url']));
+      return async () => (await fetch(`${service.url}${pathname}${search}`)).status;
+    };
+    const ended = await Promise.all([grace.Name.toUpperCase(), 'hopz', 'GH-1907'].map(readFeed));
+    const kept = await readFeed('E. Noether');
+    expect(await Promise.all([...ended, kept].map((read) => read()))).toEqual([200, 200, 200, 200]);
+    expect((await erase(grace, { AlsoKnownAs: ['GH-1907'] })).status).toBe(200);
+    expect(await Promise.all([...ended, kept].map((read) => read()))).toEqual([401, 401, 401, 200]);
+    expect(await findEverywhere([grace.Name, 'HOPZ', 'GH-1907'])).toEqual([]);
+    const { Items } = (await user.get('/timetable/calendar-tokens')).body;
+    expect(Items).toEqual([expect.objectContaining({ Lehrperson: 'E. Noether' })]);
+  });
+
   test('leaves the lessons of a teacher whose code is the name of the person', async () => {
     const { db } = service.context;
     const teacher = await makePerson({ TeacherCode: 'Anna Keller' });
