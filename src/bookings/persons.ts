@@ -4,12 +4,13 @@ import type { Transaction } from '../db/database.ts';
 
 /**
  * Erases copies of the name and address. All bookings that showed the name get a new version, which the feed reports.
+ * @param id with `email`, null for a person who has been erased before
  * @param taught bookings of lessons that name the person
  */
 export async function forgetOrganizer(
   trx: Transaction,
   mandatorId: number,
-  { id, email, taught }: { id: number; email: string; taught: readonly number[] },
+  { id, email, taught }: { id: number | null; email: string | null; taught: readonly number[] },
 ): Promise<void> {
   const named = sql`lower(organizer_email) = lower(${email})`;
   await sql`

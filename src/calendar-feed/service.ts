@@ -190,16 +190,20 @@ export async function revokeToken(
   return revoked;
 }
 
-/** Deletes all tokens of a person, and those of others for the timetable of a teacher of these names; they end at once. */
+/**
+ * Deletes all tokens of a person, and those of others for the timetable of a teacher of these names; they end at once.
+ * @returns how many
+ */
 export async function deleteTokensOf(
   trx: Transaction,
   mandatorId: number,
   personId: number,
   names: readonly string[],
-): Promise<void> {
-  await sql`
+): Promise<number> {
+  const { numAffectedRows } = await sql`
     delete from calendar_token where mandator_id = ${mandatorId}
       and (person_id = ${personId} or name_key(teacher) = any (${keysOf(names)}))`.execute(trx);
+  return Number(numAffectedRows);
 }
 
 /**

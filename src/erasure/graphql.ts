@@ -21,7 +21,7 @@ export const addTypes: AddTypes = (builder) => {
         }),
       },
       description:
-        'Erases the personal data of a person for good, for Admins; its bookings stay, without the name and address. Repeating it changes nothing.',
+        'Erases the personal data of a person for good, for Admins; its bookings stay, without the name and address. Repeating it changes nothing, except that it removes further names.',
       resolve: (_root, { id, version, alsoKnownAs }, call) => {
         const { AlsoKnownAs } = readInput(erasure, { AlsoKnownAs: alsoKnownAs ?? [] });
         return erasePerson(call.context.db, call, id, version == null ? undefined : [version], AlsoKnownAs);

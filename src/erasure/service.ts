@@ -7,6 +7,7 @@
  */
 import { sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
+import { recordAct } from '../acts.ts';
 import { forgetOrganizer } from '../bookings/service.ts';
 import { deleteTokensOf } from '../calendar-feed/service.ts';
 import type { Act, Versions } from '../context.ts';
@@ -40,7 +41,8 @@ function refuseCodes(alsoKnownAs: readonly string[], codes: readonly string[]): 
 }
 
 /**
- * Erases a person; repeating it changes nothing, whatever version it names.
+ * Erases a person. If it has been erased already, whatever version is named, only the further names are erased, of which the first
+ * erasure did not know, or which came back since.
  * @param alsoKnownAs names besides its own by which lessons name the person as a teacher
  * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for the teacher code of somebody else; Conflict for the last active
  * Admin, and for the person of a display; Unavailable while an import runs
@@ -56,20 +58,24 @@ export function erasePerson(
   const { mandatorId } = act.viewer;
   return transactOrGiveUp(db, 'A booking or lesson of this person', async (trx) => {
     const { erased, before } = await erasePersonRecord(trx, act, id, expected);
-    if (!before) return erased;
-    await deletePinsOf(trx, mandatorId, id);
-    await forgetKeysOf(trx, mandatorId, id);
-    const all = [before.name, ...(before.teacherCode ? [before.teacherCode] : []), ...alsoKnownAs];
+    if (before) {
+      await deletePinsOf(trx, mandatorId, id);
+      await forgetKeysOf(trx, mandatorId, id);
+    }
+    const all = [before?.name, before?.teacherCode, ...alsoKnownAs].filter((name) => name != null);
+    if (all.length === 0) return erased;
     // The person has no code any more.
     const codes = await listCodes(trx, mandatorId, all);
     refuseCodes(alsoKnownAs, codes);
     const names = all.filter((name) => !codes.includes(name));
-    await deleteTokensOf(trx, mandatorId, id, names);
+    const tokens = await deleteTokensOf(trx, mandatorId, id, names);
     await holdImports(trx, mandatorId);
     const taught = await findLessonsNaming(trx, mandatorId, names);
-    await forgetOrganizer(trx, mandatorId, { ...before, taught });
+    await forgetOrganizer(trx, mandatorId, { id: before?.id ?? null, email: before?.email ?? null, taught });
     await removeTeachers(trx, mandatorId, names);
-    await forgetMailOrganizer(trx, mandatorId, before.email);
+    if (before) await forgetMailOrganizer(trx, mandatorId, before.email);
+    else if (tokens + taught.length > 0)
+      await recordAct(trx, act, 'erase person', { noun: 'Person', id, personId: id });
     return erased;
   });
 }

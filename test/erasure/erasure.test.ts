@@ -250,6 +250,38 @@ describe('an erased person', () => {
     await expect(back).rejects.toThrow('person_erased');
   });
 
+  test('is erased again by names that the first erasure did not know: they are removed too', async () => {
+    const { db } = service.context;
+    const grace = await makePerson();
+    const own = await grace.caller.post('/bookings', wish());
+    await storeLesson(grace, 200, ['E. Noether', 'gh-1908'], ['GH-1908', 'A. Turing']);
+    await user.post('/timetable/calendar-tokens', { Lehrperson: 'GH-1908' });
+    const first = await erase(grace);
+    expect(await findEverywhere(['GH-1908'])).toEqual([
+      'calendar_token.teacher',
+      'lesson.lehrpersonen',
+      'lesson.ursprung',
+    ]);
+    const { body: kept } = await admin.get(`/bookings/${own.body['Id']}`);
+    for (const round of ['removed', 'nothing left']) {
+      const again = await erase(grace, { AlsoKnownAs: ['GH-1908'] }, admin, {
+        'If-Match': '"1"',
+        'X-Request-Id': round,
+      });
+      expect([again.status, again.body]).toEqual([200, first.body]);
+      expect(await findEverywhere(['GH-1908'])).toEqual([]);
+    }
+    expect((await admin.get(`/bookings/${own.body['Id']}`)).body).toEqual(kept);
+    const acts = await db
+      .selectFrom('audit')
+      .where('request_id', 'in', ['removed', 'nothing left'])
+      .selectAll()
+      .execute();
+    expect(acts).toEqual([
+      expect.objectContaining({ request_id: 'removed', action: 'erase person', subject_id: grace.Id }),
+    ]);
+  });
+
   test('403, 404, 412, 422', async () => {
     const grace = await makePerson();
     expect((await erase(grace, {}, user)).status).toBe(403);
