@@ -24,6 +24,6 @@ export type Questions = {
   attendee?: { personId: number; teacherCode: string | null } | undefined;
 };
 
-/** Whether the filter has any of these members. */
-export const asks = ({ klasse, lehrperson, fach, search, attendee }: Questions): boolean =>
+/** Whether a filter has any of these members, which need a search. */
+export const filtersByContent = ({ klasse, lehrperson, fach, search, attendee }: Questions): boolean =>
   (klasse ?? lehrperson ?? fach ?? search ?? attendee) !== undefined;

@@ -11,7 +11,7 @@ import { findLocation, findPersonFor, getResource, type Location, type Resource 
 import { dayLength } from '../time/days.ts';
 import { checkPeriod } from '../time/period.ts';
 import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
-import { asks } from './questions.ts';
+import { filtersByContent } from './questions.ts';
 import type { BookingKey, ListFilter, SoughtBookings } from './selection.ts';
 import { findStored, type StoredRow, type StoredWithKey, toStored } from './stored.ts';
 import { hashStored, listStored, selectBookings } from './stored-lists.ts';
@@ -158,7 +158,7 @@ export async function hashForFeed(db: Database, viewer: Viewer, { most, ...filte
 
 function withWindow(filter: SoughtBookings): ListFilter {
   const { from, to, seriesId, toDecide } = filter;
-  const needsWindow = from || to || asks(filter);
+  const needsWindow = from || to || filtersByContent(filter);
   if (!needsWindow && seriesId !== undefined) return { ...filter, seriesId };
   if (!needsWindow && toDecide) return { ...filter, toDecide };
   return { ...filter, ...windowOf(filter) };

@@ -26,7 +26,7 @@ const query = (
 const termsOfLesson = sql`search_terms(lesson.mandator_id, lesson.beginn, lesson.klassen, lesson.lehrpersonen, lesson.fach, lesson.titel, lesson.bemerkung)`;
 
 /** The condition that a lesson in the window matches. No lesson lasts longer than 24 hours. */
-export const lessonAnswers = (
+export const lessonMatches = (
   { mandatorId }: Viewer,
   { from, to }: Window,
   questions: Questions,
@@ -44,7 +44,7 @@ const asTeacher = (attendee: NonNullable<Questions['attendee']>): Questions => (
 });
 
 /** Selects the ids of the matching bookings in the window. */
-export function selectAnswers(viewer: Viewer, window: Window, questions: Questions): RawBuilder<unknown> {
+export function selectMatches(viewer: Viewer, window: Window, questions: Questions): RawBuilder<unknown> {
   const { mandatorId } = viewer;
   const { from, to } = window;
   const { klasse, lehrperson, fach, search, attendee } = questions;
@@ -54,10 +54,10 @@ export function selectAnswers(viewer: Viewer, window: Window, questions: Questio
       select booking.id from booking
       where booking.mandator_id = ${mandatorId} and booking.organizer_id = ${attendee.personId}
         and ${begin} < ${to} and upper(booking.occupied) > ${from}
-      ${attendee.teacherCode === null ? sql`` : sql`union all ${selectAnswers(viewer, window, asTeacher(attendee))}`}`;
+      ${attendee.teacherCode === null ? sql`` : sql`union all ${selectMatches(viewer, window, asTeacher(attendee))}`}`;
   const lessons = sql`
     select lesson.booking_id from lesson
-    where lesson.mandator_id = ${mandatorId} and ${lessonAnswers(viewer, window, questions)}`;
+    where lesson.mandator_id = ${mandatorId} and ${lessonMatches(viewer, window, questions)}`;
   if (search === undefined || (klasse ?? lehrperson ?? fach) !== undefined) return lessons;
   const others = sql`booking.mandator_id = ${mandatorId} and booking.kind <> 'Lesson'`;
   // Few bookings reach into the window from before it. They are found room by room: a join might search all tenants.
@@ -77,7 +77,7 @@ export function selectAnswers(viewer: Viewer, window: Window, questions: Questio
 }
 
 /** Selects the matching bookings among `ids`, whenever they take place. */
-export function selectAnswersAmong(viewer: Viewer, ids: readonly number[], questions: Questions) {
+export function selectMatchesAmong(viewer: Viewer, ids: readonly number[], questions: Questions) {
   const { mandatorId } = viewer;
   const { attendee } = questions;
   const asked = attendee ? asTeacher(attendee) : questions;

@@ -6,8 +6,8 @@ import { boundsOf } from '../db/page-query.ts';
 import type { PageRequest } from '../db/paging.ts';
 import type { IdOfParent } from '../db/per-parent.ts';
 import type { BookingFilter } from './booking.ts';
-import { asks } from './questions.ts';
-import { selectAnswers } from './search.ts';
+import { filtersByContent } from './questions.ts';
+import { selectMatches } from './search.ts';
 import { amongVisible, isDecidable } from './sight.ts';
 import { hasStatus, occupies } from './status.ts';
 
@@ -47,7 +47,7 @@ export function selectRows(
   const { mandatorId } = viewer;
   const { from, to, resourceId, locationId, personId, seriesId, toDecide, status, occupying, kind, changedAfter } =
     filter;
-  const isFound = asks(filter) && from !== undefined && to !== undefined;
+  const isFound = filtersByContent(filter) && from !== undefined && to !== undefined;
   // Viewers find the private lessons that they teach; the content stays hidden.
   const isOwn = filter.attendee?.personId === viewer.personId;
   const { limit } = request;
@@ -81,7 +81,7 @@ export function selectRows(
   const hasIndex = toDecide || (seriesId ?? personId ?? changedAfter) !== undefined;
   // The bookings that were found are read one by one: a join might read all of them.
   const found = isFound
-    ? sql`(select distinct id from (${selectAnswers(viewer, { from, to }, filter)}) as answer(id)) as answer
+    ? sql`(select distinct id from (${selectMatches(viewer, { from, to }, filter)}) as answer(id)) as answer
         cross join lateral (
           select * from booking where mandator_id = ${mandatorId} and id = answer.id offset 0) as booking`
     : sql`booking`;

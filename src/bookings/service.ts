@@ -50,7 +50,7 @@ export {
 export { Occupied, type RoomConflict } from './occupied.ts';
 export { roomConflict, toConflictRecord } from './occupied-wire.ts';
 export { forgetOrganizer } from './persons.ts';
-export { asks, type Questions, questions } from './questions.ts';
+export { filtersByContent, type Questions, questions } from './questions.ts';
 export {
   bookingList,
   findBooking,
@@ -66,7 +66,7 @@ export {
 } from './reading.ts';
 export { forgetBookings, forgetOldBookings, type RetentionWork } from './retention.ts';
 export { listLimitFaults, listTimeFaults } from './rules.ts';
-export { lessonAnswers } from './search.ts';
+export { lessonMatches } from './search.ts';
 export { occupies } from './status.ts';
 export { filterOfTimetable } from './timetable.ts';
 export { forgetOldUndos, undoBooking } from './undo.ts';

@@ -10,8 +10,8 @@ import { outlast } from '../flow/retry.ts';
 import { minute } from '../time/durations.ts';
 import { checkPeriod } from '../time/period.ts';
 import { asSeenBy, type Booking, type BookingFilter, isActive, type StoredBooking } from './booking.ts';
-import { asks } from './questions.ts';
-import { selectAnswersAmong } from './search.ts';
+import { filtersByContent } from './questions.ts';
+import { selectMatchesAmong } from './search.ts';
 import { findStored } from './stored.ts';
 
 /** Changed bookings as they are now, and the ids of bookings that were moved to a room that is hidden from the viewer. */
@@ -102,21 +102,21 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
   const found = await Promise.all(
     [...news].map(async ([id, isNew]) => ({ isNew, stored: await findStored(db, viewer.mandatorId, id) })),
   );
-  const answers = asks(filter) ? await findAnswers(db, viewer, filter, news) : undefined;
+  const matches = filtersByContent(filter) ? await findMatches(db, viewer, filter, news) : undefined;
   const isHere = (stored: { resourceId: number }) => mayShow(viewer, stored.resourceId);
   const bookings = found.flatMap(({ isNew, stored }) => {
     if (!stored || !isHere(stored)) return [];
     const booking = asSeenBy(viewer, stored);
     if (kind?.includes(booking.kind) === false || booking.seriesId !== (seriesId ?? booking.seriesId)) return [];
     if (!isNew) return [booking];
-    return isAsked(viewer, filter, booking) && answers?.has(booking.id) !== false ? [booking] : [];
+    return matchesRest(viewer, filter, booking) && matches?.has(booking.id) !== false ? [booking] : [];
   });
   // `gone` ignores the filters by kind and series: the id of a booking that the client does not know reveals nothing.
   return { bookings, gone: found.flatMap(({ stored }) => (stored && !isHere(stored) ? [stored.id] : [])) };
 }
 
 /** The ids of new bookings whose content matches the filter, as far as the viewer sees it. */
-async function findAnswers(
+async function findMatches(
   db: Database,
   viewer: Viewer,
   filter: BookingFilter,
@@ -124,12 +124,12 @@ async function findAnswers(
 ): Promise<Set<number>> {
   const ids = [...news].flatMap(([id, isNew]) => (isNew ? [id] : []));
   if (ids.length === 0) return new Set();
-  const { rows } = await selectAnswersAmong(viewer, ids, filter).execute(db);
+  const { rows } = await selectMatchesAmong(viewer, ids, filter).execute(db);
   return new Set(rows.map(({ id }) => id));
 }
 
 /** Whether a booking matches the members of a filter that `readNews` does not test. */
-function isAsked(
+function matchesRest(
   viewer: Viewer,
   { from, to, personId, toDecide, status, occupying, changedAfter }: BookingFilter,
   booking: StoredBooking,

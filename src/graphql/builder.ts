@@ -165,7 +165,7 @@ function addProblems(builder: Builder): void {
   });
   builder.objectType(InvalidInput, {
     name: 'ValidationProblem',
-    description: 'What was sent breaks a rule.',
+    description: 'The input breaks a rule.',
     interfaces: [problem],
     fields: (t) => ({
       errors: t.field({
@@ -177,7 +177,7 @@ function addProblems(builder: Builder): void {
   });
   builder.objectType(LimitExceeded, {
     name: 'LimitProblem',
-    description: 'Too much at once.',
+    description: 'A limit is exceeded.',
     interfaces: [problem],
     fields: (t) => ({
       retryAfterSeconds: t.int({
@@ -199,7 +199,7 @@ function addProblems(builder: Builder): void {
   });
   builder.objectType(Forbidden, {
     name: 'ForbiddenProblem',
-    description: 'Not for a person of this role.',
+    description: 'The caller may not do this.',
     interfaces: [problem],
   });
   builder.objectType(PreconditionFailed, {

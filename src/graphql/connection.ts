@@ -17,23 +17,25 @@ import type { Builder, Types } from './builder.ts';
 export function pageArguments(t: ArgBuilder<Types>) {
   return {
     first: t.int({
-      description: `How many at most; ${defaultLimit} when left out, and above ${mostPerPage} as ${mostPerPage}.`,
+      description: `The most nodes of the page: ${defaultLimit} by default; values above ${mostPerPage} count as ${mostPerPage}.`,
       validate: { min: 1 },
     }),
-    after: t.string({ description: 'A cursor of this list: what follows it. The `endCursor` of the page before.' }),
+    after: t.string({
+      description: 'A cursor of this list, such as `endCursor` of the previous page: the page begins after it.',
+    }),
     last: t.int({
-      description: `To read backward: how many at most, the last ones, above ${mostPerPage} as ${mostPerPage}. Not together with \`first\`.`,
+      description: `To read backward: the last nodes, as many as this; values above ${mostPerPage} count as ${mostPerPage}. Not together with \`first\`.`,
       validate: { min: 1 },
     }),
     before: t.string({
-      description: 'A cursor of this list: what precedes it. The `startCursor` of the page behind.',
+      description: 'A cursor of this list, such as `startCursor` of the next page: the page ends before it.',
     }),
   };
 }
 
 /** The arguments of a list with a filter. */
 export function filteredPage<Filter>(t: ArgBuilder<Types>, filter: InputRef<Filter>) {
-  return { filter: t({ type: filter, description: 'Which ones.' }), ...pageArguments(t) };
+  return { filter: t({ type: filter, description: 'The filter of the list.' }), ...pageArguments(t) };
 }
 
 type Given<Value> = Value | null | undefined;
@@ -87,9 +89,9 @@ export function connectionType<Node extends object>(
   const type = node as unknown as ObjectRef<Types, object>;
   const cursorOf = (item: object) => toCursor(list, item as Node);
   const edge = builder.objectRef<object>(`${node.name}Edge`).implement({
-    description: 'A node and where it stands in its list.',
+    description: 'A node and its position in the list.',
     fields: (t) => ({
-      cursor: t.string({ description: 'Where this node stands.', resolve: cursorOf }),
+      cursor: t.string({ description: 'The position of this node.', resolve: cursorOf }),
       node: t.field({ type, description: 'The node itself.', resolve: (item) => item }),
     }),
   });
@@ -99,7 +101,7 @@ export function connectionType<Node extends object>(
       ...(isCounted && {
         totalCount: t.int({
           nullable: true,
-          description: 'How many there are on all pages together; null where to count costs more than to read a page.',
+          description: 'The number of nodes on all pages; null if counting costs more than reading a page.',
           resolve: async ({ count }) => (await count?.()) ?? null,
         }),
       }),

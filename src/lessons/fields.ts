@@ -63,7 +63,7 @@ export const replaceField = field(
   'ReplaceLektionList',
   'replace_list',
   'boolean',
-  'Whether LektionList is the whole truth about the job: its other lessons are deleted.',
+  'Whether LektionList is complete: the other lessons of the job are deleted.',
 );
 
 /** The fields that an operation reads. */

@@ -43,7 +43,7 @@ function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.Conflic
       ...recordFields(t, record, (row) => wire.toBatchRecord(row, [])),
       onConflict: t.field({
         type: conflictRule,
-        description: 'What becomes of lessons whose room is occupied.',
+        description: 'What happens to lessons whose room is occupied.',
         resolve: (row) => row.onConflict,
       }),
       progress: t.float({
@@ -56,7 +56,7 @@ function addBatch(builder: Builder, conflictRule: EnumRef<Types, lessons.Conflic
         type: difference,
         nullable: true,
         complexity: { field: 1, multiplier: 20 },
-        description: 'What a dry run that found nothing wrong would change; null for any other batch.',
+        description: 'What a dry run without errors would change; null for any other batch.',
         resolve: ({ id, validateOnly }, _args, { context, viewer: { mandatorId } }) =>
           validateOnly ? lessons.readDifference(context.db, { mandatorId, id }) : null,
       }),
@@ -82,7 +82,7 @@ function addQueries(builder: Builder, batch: BatchType): void {
       type: batch,
       nullable: true,
       complexity: 10,
-      description: 'Of a batch: how it is now; null once it is forgotten.',
+      description: 'For a change of a batch: its present state; null once it is deleted.',
       resolve: ({ kind, id }, _args, { context, viewer }) =>
         kind === 'Batch' ? lessons.findBatch(context.db, viewer, id) : null,
     }),
@@ -93,7 +93,7 @@ function addQueries(builder: Builder, batch: BatchType): void {
       type: batch,
       nullable: true,
       args: { id: idArgument(t.arg, 'batch', { required: true, description: 'The BatchId.' }) },
-      description: 'One batch; null when this tenant has none of that id.',
+      description: 'One batch; null if this tenant has none with this id.',
       resolve: (_root, { id }, { context, viewer }) => lessons.findBatch(context.db, viewer, id),
     }),
     batches: t.field({
@@ -101,7 +101,7 @@ function addQueries(builder: Builder, batch: BatchType): void {
       args: filteredPage(t.arg, filter),
       complexity: pageCost,
       description:
-        'The batches of the tenant, newest first; without a filter the running ones. Who does not see all resources is told of its own.',
+        'The batches of the tenant, newest first; without a filter, the running ones. A caller from whom resources are hidden gets only its own.',
       resolve: (_root, { filter: wanted, ...page }, { context, viewer }) =>
         lessons.listBatches(context.db, viewer, given(wanted), pageOf(lessons.batchList, page)),
     }),

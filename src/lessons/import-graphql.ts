@@ -21,26 +21,26 @@ export function addImports(
   conflictRule: EnumRef<Types, lessons.ConflictRule>,
 ): void {
   const options = builder.inputType('BatchOptions', {
-    description: 'How a batch is taken.',
+    description: 'How a batch is processed.',
     fields: (t) => ({
       idempotencyKey: t.string({
-        description: 'The same key and jobs within 24 hours give the same batch again.',
+        description: 'The same key and jobs within 24 hours return the same batch again.',
         validate: { schema: idempotencyKey },
       }),
       validateOnly: t.boolean({
-        description: 'The same checks and the same errors as without it, and nothing is written.',
+        description: 'Whether to report the same errors as a real run, but write nothing.',
       }),
       onConflict: t.field({
         type: conflictRule,
-        description: 'Fail when left out; a deletion has no conflicts and does not take it.',
+        description: 'Fail if left out; refused for deletions, which have no conflicts.',
       }),
       takeOverBookings: t.boolean({
         description:
-          'Whether a lesson whose room, start and end are those of a booking of the sender takes that booking over; of a creation alone.',
+          'For creations only: whether a lesson takes over a booking of the sender with the same room, start and end.',
       }),
       createMissing: t.boolean({
         description:
-          'Whether jobs that there are not yet are created, where `replaceLessons` is true; of changes alone.',
+          'For updates only: whether jobs that do not exist yet are created, if their `replaceLessons` is true.',
       }),
     }),
   });
@@ -54,7 +54,7 @@ export function addImports(
   const accepted = holder('BatchAccepted', 'Stored and queued; its work goes on in the background.');
   const cancelled = holder('BatchCancelled', 'Cancelled, or about to stop at its next step.');
   const result = builder.errorUnion('SubmitBatchResult', {
-    description: 'What came of a batch.',
+    description: 'The accepted batch, or why it was refused.',
     types: [accepted, Conflict, Forbidden, InvalidInput, LimitExceeded],
     resolveType: () => accepted,
   });
@@ -71,7 +71,7 @@ export function addImports(
         type: result,
         args: {
           jobs: t.arg({ type: [job], required: true, description: 'The jobs, at least one.' }),
-          options: t.arg({ type: options, description: 'How they are taken.' }),
+          options: t.arg({ type: options, description: 'How they are processed.' }),
         },
         description: `${summary} Faults of the data are reported by the batch, not here.`,
         resolve: async (_root, args, { context, viewer, requestId }) => {
@@ -122,7 +122,7 @@ export function addImports(
       type: cancelled,
       errors: {
         types: [Conflict, Forbidden, NotFound],
-        union: { name: 'CancelBatchResult', description: 'What came of it.' },
+        union: { name: 'CancelBatchResult', description: 'The batch, or why the request was refused.' },
       },
       args: { id: idArgument(t.arg, 'batch', { required: true, description: 'The BatchId.' }) },
       description: 'Cancels a batch that has not ended.',

@@ -49,25 +49,25 @@ const described = (description: string, body: z.core.$ZodType, example: unknown)
 });
 
 const validateOnly = {
-  ValidateOnly: flag('The same checks and the same errors as without it, and nothing is written.'),
+  ValidateOnly: flag('Reports the same errors as a real run, but writes nothing.'),
 };
 const submitOptions = {
   ...validateOnly,
   OnConflict: wire.conflictRule.optional().meta({
-    description: 'What becomes of lessons whose room is occupied; Fail when left out.',
+    description: 'What happens to lessons whose room is occupied; Fail if left out.',
   }),
 };
 
 const createOptions = {
   ...submitOptions,
   TakeOverBookings: flag(
-    'A lesson whose room, Beginn and Ende are those of a booking of the sender takes that booking over, with a warning, in place of a conflict.',
+    'A lesson takes over a booking of the sender with the same room, Beginn and Ende, with a warning instead of a conflict.',
   ),
 };
 const updateOptions = {
   ...submitOptions,
   CreateMissing: flag(
-    'Jobs that there are not yet are created, where their `ReplaceLektionList` is true: the same body again is then an update.',
+    'Creates jobs that do not exist yet, if their `ReplaceLektionList` is true. Sending the same body again then updates them.',
   ),
 };
 const optionsOf = { Create: createOptions, Update: updateOptions, Delete: validateOnly };
@@ -128,7 +128,7 @@ export const routes = [
   submitRoute('Update', {
     summary: 'Change jobs and their lessons',
     description:
-      'Changes the lessons that a job lists; with `ReplaceLektionList` the list is the whole truth: lessons that the job does not have yet are added, its other lessons are deleted. A member that is left out stays as it is, null clears it.',
+      'Changes the lessons that a job lists; with `ReplaceLektionList` the list is complete: lessons that the job does not have yet are added, its other lessons are deleted. A member that is left out stays as it is, null clears it.',
   }),
   submitRoute('Delete', {
     summary: 'Delete jobs or lessons',
@@ -149,7 +149,7 @@ export const routes = [
     path: '/v2.0/lessons',
     summary: 'List lessons',
     description:
-      'The lessons of the tenant in order of Beginn. Several values of `Status` are separated by commas or sent one by one. Of a private lesson only Admins and who sent its job see more than that its room is taken: Titel is then Belegt, the rest of its content null.',
+      'The lessons of the tenant in order of Beginn. Several values of `Status` are separated by commas or sent one by one. Only Admins and the sender of its job see the content of a private lesson; for others, Titel is Belegt and the rest of the content null.',
     filter: wire.lessonFilter.extend({ Order: wire.lessonOrder }),
     page: described('One page of lessons.', listOf(wire.lessonRecord, 'LessonList'), wire.examples.lessons),
     problems: forDisplays,
@@ -161,7 +161,7 @@ export const routes = [
     method: 'GET',
     path: '/v2.0/lessons/:JobID/:LektionId',
     summary: 'Read a lesson',
-    description: 'One lesson of a job. Of a private one others see only that its room is taken.',
+    description: 'One lesson of a job. If it is private, others see only that its room is taken.',
     params: z.object({ JobID: key('The JobID of its job.'), LektionId: key('Its id in the job.') }),
     answers: { 200: described('The lesson.', wire.lessonRecord, wire.examples.lessons.Items[0]) },
     problems: forDisplays,

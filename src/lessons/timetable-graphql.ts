@@ -74,7 +74,7 @@ export const addTimetable: AddTypes = (builder) => {
       type: lessonConnection,
       args: pageArguments(t.arg),
       complexity: pageCost,
-      description: 'Its lessons in order of beginn.',
+      description: 'Its lessons in order of their start.',
       resolve: ({ id }, page, { context, viewer }) =>
         lessons.listLessonsOf(context.db, viewer, { of: 'job', id }, pageOf(lessons.lessonList, page)),
     }),
@@ -85,7 +85,7 @@ export const addTimetable: AddTypes = (builder) => {
       type: jobConnection,
       args: pageArguments(t.arg),
       complexity: pageCost,
-      description: 'The jobs that it created, and that are still there, newest first.',
+      description: 'The jobs that it created and that still exist, newest first.',
       resolve: ({ id }, page, { context, viewer }) =>
         lessons.listJobsOf(context.db, viewer, id, pageOf(lessons.jobList, page)),
     }),
@@ -104,7 +104,7 @@ export const addTimetable: AddTypes = (builder) => {
       type: [lesson],
       // Each lesson leads back to this booking: the cost of nested fields must grow about as fast as the answer.
       complexity: { field: 5, multiplier: 50 },
-      description: 'The lessons that share it, the first 200; none of what is no lesson.',
+      description: 'The first 200 lessons that share it; none unless it is a lesson.',
       resolve: async ({ id, kind }, _args, { context, viewer }) =>
         kind === 'Lesson'
           ? (await lessons.listLessonsOf(context.db, viewer, { of: 'booking', id }, { limit: 200, after: undefined }))
@@ -120,7 +120,7 @@ export const addTimetable: AddTypes = (builder) => {
         id: idArgument(t.arg, 'lessonJob', { description: 'The id of the job.' }),
         jobKey: t.arg.string({ description: 'Or its `jobKey`.', validate: key }),
       },
-      description: 'One job without its lessons; null when this tenant has none of that id or key.',
+      description: 'One job without its lessons; null if this tenant has none with this id or key.',
       resolve: async (_root, { id, jobKey }, { context, viewer }) => {
         if ((id ?? jobKey ?? undefined) === undefined || (id && jobKey))
           throw new Malformed('id, jobKey: give one of them.');
@@ -135,7 +135,7 @@ export const addTimetable: AddTypes = (builder) => {
         jobKey: t.arg.string({ description: 'Or the `jobKey` of its job, …', validate: key }),
         lessonKey: t.arg.string({ description: '… and its id in the job.', validate: key }),
       },
-      description: 'One lesson; null when this tenant has none of that id or of these keys.',
+      description: 'One lesson; null if this tenant has none with this id or these keys.',
       resolve: async (_root, { id, jobKey, lessonKey }, { context, viewer }) => {
         const which = jobKey && lessonKey ? { jobID: jobKey, lektionId: lessonKey } : undefined;
         if (id && !jobKey && !lessonKey) return (await lessons.findLessonById(context.db, viewer, id)) ?? null;

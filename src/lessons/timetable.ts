@@ -3,11 +3,11 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { checkBatchUser, inReach, maySeeAll, maySeePrivate } from '../access.ts';
 import {
-  asks,
   busySubject,
+  filtersByContent,
   getBooking,
   type LessonOrigin,
-  lessonAnswers,
+  lessonMatches,
   type Questions,
   windowOf,
 } from '../bookings/service.ts';
@@ -95,7 +95,7 @@ export async function listLessons(
   checkPeriod(filter);
   const { rows } = await selectLessons(
     viewer,
-    asks(filter) || filter.changed ? { ...filter, ...windowOf(filter) } : filter,
+    filtersByContent(filter) || filter.changed ? { ...filter, ...windowOf(filter) } : filter,
     page,
   ).execute(db);
   return toPage(lessonList, toLessons(viewer, rows), page);
@@ -179,7 +179,7 @@ export function selectLessons(
   const key = sql`(lesson.beginn, lesson.job, lesson.lektion_id)`;
   const at = ([micros, job, lektion]: LessonKey) =>
     sql`(timestamptz 'epoch' + (${micros} || ' microseconds')::interval, ${job}::bigint, ${lektion})`;
-  const isFound = asks(filter) && from !== undefined && to !== undefined;
+  const isFound = filtersByContent(filter) && from !== undefined && to !== undefined;
   const changes = filter.changed && !isFound && from && to ? changesIn(viewer, from, to) : undefined;
   const most = sql`${limit + 1}::int`;
   const direction = isDescending ? sql`desc` : sql``;
@@ -192,7 +192,7 @@ export function selectLessons(
     ${to && !changes ? sql`and lesson.beginn < ${to}` : sql``}
     ${lektionId === undefined ? sql`` : sql`and lesson.lektion_id = ${lektionId}`}
     ${status ? sql`and lesson.status = any(${[...status]})` : sql``}
-    ${isFound ? sql`and ${lessonAnswers(viewer, { from, to }, filter)}` : sql``}
+    ${isFound ? sql`and ${lessonMatches(viewer, { from, to }, filter)}` : sql``}
     ${changes ? sql`and (lesson.job, lesson.lektion_id) in (${changes})` : sql``}
     ${filter.changed ? sql`and ${isChanged}` : sql``}
     ${isFound || filter.changed ? amongVisible(viewer) : sql``}

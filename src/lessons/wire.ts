@@ -31,7 +31,7 @@ export const failureKind = z.enum(failureKinds).meta({
 export const conflictRule = z.enum(conflictRules).meta({
   id: 'ConflictRule',
   description:
-    'What becomes of lessons whose room is occupied: Fail fails the batch, Skip leaves them out with a warning, Displace cancels the manual bookings in their way, never other lessons.',
+    'What happens to lessons whose room is occupied: Fail fails the batch, Skip leaves them out with a warning, Displace cancels the manual bookings in their way, never other lessons.',
 });
 export const severity = z
   .enum(['Error', 'Warning'])
@@ -51,7 +51,7 @@ export const batchEntry = z
   .object({
     BatchId: aBatch,
     Operation: operation.meta({ description: 'What it does with its jobs.' }),
-    ImportStatus: importStatus.meta({ description: 'Where it stands.' }),
+    ImportStatus: importStatus.meta({ description: 'Its state.' }),
     JobCount: count('How many jobs were sent.'),
     LessonCount: maybeCount('How many lessons; known from AwaitingLessonProcessing on.'),
     ProcessedCount: count('Lessons done so far; never falls.'),
@@ -62,7 +62,7 @@ export const batchEntry = z
       'Lessons that have changed in something other than room and time; null unless it has written to the timetable.',
     ),
     MovedCount: maybeCount('Lessons that have got another room or time; null as ChangedCount.'),
-    RemovedCount: maybeCount('Lessons that have gone; null as ChangedCount.'),
+    RemovedCount: maybeCount('Lessons that were removed; null as ChangedCount.'),
     ErrorCount: count('How many errors.'),
     WarningCount: count('How many warnings.'),
     FailureKind: failureKind.nullable().meta({ description: 'Why it failed; null unless it did.' }),
@@ -140,7 +140,7 @@ export const differenceKind = z.enum(differenceKinds).meta({
 
 const lessonDifference = z
   .object({
-    Kind: differenceKind.meta({ description: 'What would become of it.' }),
+    Kind: differenceKind.meta({ description: 'The kind of change.' }),
     Index: count('Which job, counted from 0.'),
     JobID,
     LektionIndex: maybeCount('Which lesson of its job, counted from 0; null for one that is removed.'),
@@ -152,15 +152,15 @@ const lessonDifference = z
     Before: lessonPlace.nullable().meta({ description: 'Where and when it is; null for one that is added.' }),
     After: lessonPlace.nullable().meta({ description: 'Where and when it would be; null for one that is removed.' }),
   })
-  .meta({ id: 'LessonDifference', description: 'What would become of a lesson.' });
+  .meta({ id: 'LessonDifference', description: 'How a lesson would change.' });
 
 const batchDifference = z
   .object({
     Added: count('Lessons that are new.'),
     Changed: count('Lessons of which something other than room and time changes.'),
     Moved: count('Lessons that get another room or time.'),
-    Removed: count('Lessons that go.'),
-    Unchanged: count('Lessons that are sent as they are stored.'),
+    Removed: count('Lessons that are removed.'),
+    Unchanged: count('Lessons that do not change.'),
     Lessons: z
       .array(lessonDifference)
       .max(mostDifferences)
@@ -184,7 +184,7 @@ export const batchRecord = z
       .meta({ description: `The first ${errorsInline} errors and warnings.` }),
     OmittedErrors: omissions,
     Difference: batchDifference.nullable().meta({
-      description: 'What a `ValidateOnly` batch that found nothing wrong would change; null for any other.',
+      description: 'What a `ValidateOnly` batch without errors would change; null for any other.',
     }),
   })
   .meta({ id: 'Batch', description: 'One import request: all of its jobs, or nothing.' });

@@ -53,17 +53,17 @@ export type BatchFilter = {
   operation?: JobOperation | null | undefined;
 };
 
-/** How a batch is taken. */
+/** How a batch is processed. */
 export type BatchOptions = {
-  /** Whether jobs that there are not yet are created, where `replaceLessons` is true; of changes alone. */
+  /** For updates only: whether jobs that do not exist yet are created, if their `replaceLessons` is true. */
   createMissing?: boolean | null | undefined;
-  /** The same key and jobs within 24 hours give the same batch again. */
+  /** The same key and jobs within 24 hours return the same batch again. */
   idempotencyKey?: string | null | undefined;
-  /** Fail when left out; a deletion has no conflicts and does not take it. */
+  /** Fail if left out; refused for deletions, which have no conflicts. */
   onConflict?: ConflictRule | null | undefined;
-  /** Whether a lesson whose room, start and end are those of a booking of the sender takes that booking over; of a creation alone. */
+  /** For creations only: whether a lesson takes over a booking of the sender with the same room, start and end. */
   takeOverBookings?: boolean | null | undefined;
-  /** The same checks and the same errors as without it, and nothing is written. */
+  /** Whether to report the same errors as a real run, but write nothing. */
   validateOnly?: boolean | null | undefined;
 };
 
@@ -181,7 +181,7 @@ export type ConflictHandling =
   | 'Fail'
   | 'Skip';
 
-/** What becomes of lessons whose room is occupied: Fail fails the batch, Skip leaves them out with a warning, Displace cancels the manual bookings in their way, never other lessons. */
+/** What happens to lessons whose room is occupied: Fail fails the batch, Skip leaves them out with a warning, Displace cancels the manual bookings in their way, never other lessons. */
 export type ConflictRule =
   | 'Displace'
   | 'Fail'
@@ -384,7 +384,7 @@ export type LessonJobChangeInput = {
   locationName?: string | null | undefined;
   /** Remark. REST: `Bemerkung`. */
   remark?: string | null | undefined;
-  /** Whether `lessons` is the whole truth about the job: its other lessons are deleted. REST: `ReplaceLektionList`. */
+  /** Whether `lessons` is complete: the other lessons of the job are deleted. REST: `ReplaceLektionList`. */
   replaceLessons?: boolean | null | undefined;
   /** Where the job comes from. REST: `Quelle`. */
   source?: string | null | undefined;
