@@ -5,14 +5,17 @@ import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, openMemory } from '../http/body-memory.ts';
 import { type BodyLimits, hasBody, isJson, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
 
+const tooLarge = (most: number) => new TooLarge(`The body is larger than ${most} bytes; send less at a time.`);
+
 /** x-gzip is an older name of gzip: RFC 9110, section 8.4.1.3. */
 const gzipNames = ['gzip', 'x-gzip'];
 
 /**
  * Yields the bytes of a JSON request body as they arrive, decompressed if its Content-Encoding is gzip.
- * @throws UnsupportedMediaType for another type, charset or encoding; Malformed for broken gzip; RequestTimeout
+ * @param most the caller refuses more bytes; a body that is announced to have more is not read
+ * @throws UnsupportedMediaType for another type, charset or encoding; TooLarge; Malformed for broken gzip; RequestTimeout
  */
-export function requestBody(request: Request, pace: Pace): AsyncIterable<Uint8Array> {
+export function requestBody(request: Request, pace: Pace, most: number): AsyncIterable<Uint8Array> {
   const type = request.get('content-type') ?? '';
   if (!isJson(request))
     throw new UnsupportedMediaType(
@@ -20,7 +23,10 @@ export function requestBody(request: Request, pace: Pace): AsyncIterable<Uint8Ar
     );
   const encoding = (request.get('content-encoding') ?? 'identity').toLowerCase();
   const sent = streamBytes(request, pace);
-  if (encoding === 'identity') return sent;
+  if (encoding === 'identity') {
+    if (Number(request.get('content-length')) > most) throw tooLarge(most);
+    return sent;
+  }
   if (!gzipNames.includes(encoding))
     throw new UnsupportedMediaType(`Content-Encoding ${encoding.slice(0, 40)} is not supported; use gzip or none.`);
   return inflate(sent);
@@ -56,9 +62,9 @@ export async function readJson(
   const memory = openMemory(sender, largestOf(limits));
   try {
     let size = 0;
-    for await (const chunk of requestBody(request, limits)) {
+    for await (const chunk of requestBody(request, limits, limits.BodyBytes)) {
       size += chunk.length;
-      if (size > limits.BodyBytes) throw new TooLarge(`The body is larger than ${limits.BodyBytes} bytes.`);
+      if (size > limits.BodyBytes) throw tooLarge(limits.BodyBytes);
       memory.append(chunk);
     }
     return parseJson(memory.bytes());

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import http from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
@@ -67,7 +69,7 @@ describe('POST …/jobs/create', () => {
   });
 
   const invalidUtf8 = Buffer.concat([Buffer.from('[{"JobID":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}]')]);
-  const nested = `[{"JobID":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`;
+  const nested = `[{"JobID":${'['.repeat(90_000)}${']'.repeat(90_000)}}]`;
   test.each<[string, number, string | Uint8Array, RegExp]>([
     ['nothing', 400, '', /body is empty/],
     ['white space', 400, ' \n', /body is empty/],
@@ -113,6 +115,27 @@ describe('POST …/jobs/create', () => {
     const bomb = await client.post(gzipSync(Buffer.alloc(5_000_000, ' ')), { 'Content-Encoding': 'gzip' });
     expect(bomb.status).toBe(413);
   });
+
+  test.each(['v2.0/jobs/create', 'v2.0/timetables', 'v1.0/bookings'])(
+    '413 before the client sends a body that is announced to be too large: %s',
+    async (path) => {
+      const request = http.request(`${service.url}/school/api/${path}`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${await service.signIn()}`,
+          'Content-Type': 'application/json',
+          'Content-Length': 200_001,
+        },
+      });
+      request.flushHeaders();
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      expect([response.statusCode, (await response.toArray()).join('')]).toEqual([
+        413,
+        expect.stringContaining('send less at a time'),
+      ]);
+      request.destroy();
+    },
+  );
 
   test.each(['text/plain', 'application/xml', 'application/json; charset=latin1'])('415: %j', async (type) => {
     const answer = await client.call('/create', {
