@@ -17,7 +17,7 @@ export type Webhook = {
   disabledBecause: DisabledReason | null;
   /** The place in the feed up to which all events were delivered or wait; null: before the oldest change. */
   seen: FeedPlace | null;
-  /** The number of waiting events: those that have failed, and those that come after them. */
+  /** The number of waiting events: those that have failed, and those behind them. */
   waiting: number;
   /** Attempts that failed one after another. */
   failures: number;

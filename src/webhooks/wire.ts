@@ -62,7 +62,11 @@ export const webhookRecord = z
     DisabledAt: maybeInstant('Since when it is disabled; null if it is enabled.'),
     DisabledBecause: disabledReason.nullable().meta({ description: 'Why; null if it is enabled.' }),
     Cursor: live(maybeText(longestCursor, 'The place in the feed of changes up to which events were sent or wait.')),
-    Waiting: live(count('Events that have failed and are sent again, and those that come after them.')),
+    Waiting: live(
+      count(
+        'Events that have failed and are sent again, and those behind them; not those that it has not read in the feed yet.',
+      ),
+    ),
     Failures: live(count('Attempts that failed one after another.')),
     FailingSince: live(maybeInstant('When the first of them failed; null: the last attempt succeeded.')),
     SucceededAt: live(maybeInstant('When a message was last delivered; null: never.')),
