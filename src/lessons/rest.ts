@@ -83,7 +83,7 @@ function submitRoute(operation: lessons.JobOperation, texts: { summary: string; 
     method: 'POST',
     path: `${path}/${operation.toLowerCase()}`,
     summary: texts.summary,
-    description: `${texts.description} A batch is atomic: any error leaves nothing of it behind. Once the body is a JSON array of objects in UTF-8, faults of the data are the batch's, never a 400: it ends in LessonsImportFailed with all of them. Unknown members are ignored, with a warning.`,
+    description: `${texts.description} A batch is atomic: any error leaves nothing of it behind. Once the body is a JSON array of objects in UTF-8 that can be stored (without U+0000 and halves of surrogate pairs), faults of the data are the batch's, never a 400: it ends in LessonsImportFailed with all of them. Unknown members are ignored, with a warning.`,
     headers: ['Idempotency-Key'],
     query,
     body: { ...wire.bodies[operation], streamed: true },

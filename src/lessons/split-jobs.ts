@@ -3,7 +3,8 @@
  * parses the JSON; this module checks only what PostgreSQL cannot: the outer array, depth, size, UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
-import { Malformed, TooLarge } from '../errors.ts';
+import { Malformed, pathOf, pointerTo, TooLarge } from '../errors.ts';
+import { isStorable, notStorable } from '../storable.ts';
 
 /** `count` jobs from index `first` on: their bytes, with the commas between them, begin at byte `at` of the body. */
 export type JobSpan = { first: number; count: number; at: number; length: number };
@@ -140,6 +141,18 @@ function firstInvalid(json: Buffer): number {
 /** Bytes that may be parsed without delaying other requests; only a group of one huge job is larger. */
 const mostExplained = 2 * 1024 * 1024;
 
+/** The way to the first text that PostgreSQL cannot store; for a name, to the object that has it. */
+function findUnstorable(value: unknown): (string | number)[] | undefined {
+  if (typeof value === 'string') return isStorable(value) ? undefined : [];
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, item] of Object.entries(value)) {
+    if (!isStorable(name)) return [];
+    const way = findUnstorable(item);
+    if (way) return [Array.isArray(value) ? Number(name) : name, ...way];
+  }
+  return undefined;
+}
+
 /**
  * Why PostgreSQL refused a group as JSON, with the job: broken syntax, or what only PostgreSQL minds (U+0000, half a
  * surrogate pair, a number out of range).
@@ -149,15 +162,17 @@ export function explainRefusal(json: Buffer, { first, count, at }: JobSpan, reas
   if (json.length > mostExplained) return asWhole;
   for (const job of openSplitter(Number.POSITIVE_INFINITY, 1).take(json)) {
     const index = first + job.first;
-    const place = `Job ${index}, from byte ${at + job.at - 1} of the body`;
-    const errorWith = (message: string) =>
-      new Malformed(`${place}: ${message}`, [{ field: null, pointer: `/${index}`, code: 'Malformed', message }]);
+    const errorAt = (way: readonly (string | number)[], message: string) => {
+      const pointer = pointerTo([index, ...way]);
+      return new Malformed(`Job ${index}, from byte ${at + job.at - 1} of the body: ${message}`, [
+        { field: null, pointer, code: 'Malformed', message },
+      ]);
+    };
     try {
-      const parsed = JSON.stringify(JSON.parse(json.toString('utf8', job.at, job.at + job.length)));
-      if (/\\u0000|\\ud[89a-f]/i.test(parsed))
-        return errorWith('a text holds U+0000 or half of a surrogate pair; remove the character.');
+      const way = findUnstorable(JSON.parse(json.toString('utf8', job.at, job.at + job.length)));
+      if (way) return errorAt(way, `${pathOf(way) || 'a name'} ${notStorable}.`);
     } catch (error) {
-      return errorWith(`${(error as Error).message}.`);
+      return errorAt([], `${(error as Error).message}.`);
     }
   }
   return asWhole;

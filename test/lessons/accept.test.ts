@@ -97,6 +97,14 @@ describe('POST …/jobs/create', () => {
     expect(await stored()).toEqual(before);
   });
 
+  test.each<[string, string, string]>([
+    ['in a lesson', '{"JobID":"a","LektionList":[{},{"Klassen":["3a","\\udc00"]}]}', '/1/LektionList/1/Klassen/1'],
+    ['in a name', '{"JobID":"a","LektionList":[{"b\\u0000":1}]}', '/1/LektionList/0'],
+  ])('a text that cannot be stored is 400 with its place: %s', async (_name, job, pointer) => {
+    const answer = await client.post(`[{"JobID":"1"},${job}]`);
+    expect(await answer.json()).toMatchObject({ status: 400, Errors: [{ Pointer: pointer, Code: 'Malformed' }] });
+  });
+
   test('400 while a long body is still being sent: the client receives it', async () => {
     const job = (number: number) => `{"JobID":"${number}","Bemerkung":"${'x'.repeat(1_000)}"}`;
     const jobs = Array.from({ length: 3_000 }, (_, number) => (number === 5 ? '{"JobID":tru}' : job(number)));
