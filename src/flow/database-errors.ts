@@ -11,16 +11,19 @@ export const codeOf = (error: unknown): string => String((error as { code?: unkn
  * is being moved.
  */
 const outageStates = /^(08|57P|53|58)|^(25006|25P03|25P04|40001|40P01|55P03|57014|RG001)$/;
-/** Node.js's error codes of sockets and name resolution. */
+/** Node.js's error codes of sockets and name resolution, also where this machine has no ports or file descriptors left. */
 const outageCodes = new Set([
+  'EADDRNOTAVAIL',
   'EAI_AGAIN',
   'ECONNABORTED',
   'ECONNREFUSED',
   'ECONNRESET',
   'EHOSTDOWN',
   'EHOSTUNREACH',
+  'EMFILE',
   'ENETDOWN',
   'ENETUNREACH',
+  'ENFILE',
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
