@@ -10,9 +10,9 @@ import type { Database } from '../db/database.ts';
 import { lockClasses } from '../flow/locks.ts';
 import type { Sweep } from './task.ts';
 
-/** @returns a PostgreSQL integer */
+/** Another release may have other sweeps: those that follow no settings do not count. @returns a PostgreSQL integer */
 export function fingerprintOf(config: Config, sweeps: readonly Sweep[]): number {
-  const followed = sweeps.map(({ name, follows }) => [name, follows?.(config)]);
+  const followed = sweeps.flatMap(({ name, follows }) => (follows ? [[name, follows(config)]] : []));
   return hash('sha256', JSON.stringify(followed), 'buffer').readInt32BE();
 }
 

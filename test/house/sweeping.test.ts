@@ -2,9 +2,11 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
+import type { Config } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { everyTopic, openNotifications } from '../../src/db/notifications.ts';
 import { openLog } from '../../src/log.ts';
+import { fingerprintOf, holdFingerprint } from '../../src/worker/agreement.ts';
 import { keepSweeping } from '../../src/worker/sweeping.ts';
 import type { Sweep, SweepContext } from '../../src/worker/task.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -115,6 +117,23 @@ test('what one worker does for all is begun by one of them in each interval, and
   const { rows } = await sql`
     select name, next_at > now() + interval '50 minutes' as "isLater" from sweep_run where name = 'alone'`.execute(db);
   expect(rows).toEqual([{ name: 'alone', isLater: true }]);
+});
+
+test('beside a worker of another release, which has further sweeps, those that follow the same settings run', async () => {
+  const follower = { name: 'follower', follows: () => 'the same' };
+  const run = async () => {};
+  const { runs, told } = await db.connection().execute(async (session) => {
+    const sweeps: Sweep[] = [
+      { ...follower, run },
+      { name: 'further', run },
+    ];
+    await holdFingerprint(session, fingerprintOf({} as Config, sweeps));
+    const found = await sweepUntil('always', [follower, { name: 'always' }]);
+    await sql`select pg_advisory_unlock_all()`.execute(session);
+    return found;
+  });
+  expect(runs).toEqual({ follower: 3, always: 3 });
+  expect(told).toEqual([]);
 });
 
 test('a notification is followed by a round of only the prompt sweeps, whose conditions are checked', async () => {
