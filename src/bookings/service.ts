@@ -49,7 +49,7 @@ export {
 } from './occupation.ts';
 export { Occupied, type RoomConflict } from './occupied.ts';
 export { roomConflict, toConflictRecord } from './occupied-wire.ts';
-export { forgetOrganizer } from './persons.ts';
+export { forgetOrganizer, isOrganizer, type OrganizerNames } from './persons.ts';
 export { filtersByContent, type Questions, questions } from './questions.ts';
 export {
   bookingList,

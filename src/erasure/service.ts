@@ -20,20 +20,19 @@ import { findLessonsNaming, holdImports, removeTeachers } from '../lessons/servi
 import { forgetMailOrganizer } from '../mail/service.ts';
 import { erasePersonRecord, type PersonRecord } from '../tenants/service.ts';
 
-/** The names that are a teacher code of the tenant: in lessons they name whoever has it. */
-async function listCodes(trx: Transaction, mandatorId: number, names: readonly string[]): Promise<string[]> {
+/** The names that name another person of the tenant: a teacher code, which lessons have, or an address. */
+async function listOfOthers(trx: Transaction, mandatorId: number, names: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(${names}::text[]) as given(name)
-    where exists (select from person where mandator_id = ${mandatorId} and name_key(teacher_code) = name_key(given.name))`.execute(
-    trx,
-  );
+    where exists (select from person where mandator_id = ${mandatorId}
+      and (name_key(teacher_code) = name_key(given.name) or lower(email) = lower(given.name)))`.execute(trx);
   return rows.map(({ name }) => name);
 }
 
-function refuseCodes(alsoKnownAs: readonly string[], codes: readonly string[]): void {
+function refuseOthers(alsoKnownAs: readonly string[], ofOthers: readonly string[]): void {
   const faults = alsoKnownAs.flatMap((name, at) => {
-    const message = `${JSON.stringify(name)} is the TeacherCode of another person.`;
-    return codes.includes(name)
+    const message = `${JSON.stringify(name)} is the TeacherCode or the Email of another person.`;
+    return ofOthers.includes(name)
       ? [{ field: 'AlsoKnownAs', pointer: `/AlsoKnownAs/${at}`, code: 'OfAnotherPerson', message }]
       : [];
   });
@@ -43,8 +42,8 @@ function refuseCodes(alsoKnownAs: readonly string[], codes: readonly string[]): 
 /**
  * Erases a person. If it has been erased already, whatever version is named, only the further names are erased, of which the first
  * erasure did not know, or which came back since.
- * @param alsoKnownAs names besides its own by which lessons name the person as a teacher
- * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for the teacher code of somebody else; Conflict for the last active
+ * @param alsoKnownAs names besides its own by which lessons name the person as a teacher, and further addresses
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for the teacher code or address of somebody else; Conflict for the last active
  * Admin, and for the person of a display; Unavailable while an import runs
  */
 export function erasePerson(
@@ -64,17 +63,18 @@ export function erasePerson(
     }
     const all = [before?.name, before?.teacherCode, ...alsoKnownAs].filter((name) => name != null);
     if (all.length === 0) return erased;
-    // The person has no code any more.
-    const codes = await listCodes(trx, mandatorId, all);
-    refuseCodes(alsoKnownAs, codes);
-    const names = all.filter((name) => !codes.includes(name));
+    // The person has no code and no address of its own any more.
+    const ofOthers = await listOfOthers(trx, mandatorId, all);
+    refuseOthers(alsoKnownAs, ofOthers);
+    const names = all.filter((name) => !ofOthers.includes(name));
+    const organizer = { emails: [...(before ? [before.email] : []), ...alsoKnownAs], names };
     const tokens = await deleteTokensOf(trx, mandatorId, id, names);
     await holdImports(trx, mandatorId);
     const taught = await findLessonsNaming(trx, mandatorId, names);
-    await forgetOrganizer(trx, mandatorId, { id: before?.id ?? null, email: before?.email ?? null, taught });
+    const bookings = await forgetOrganizer(trx, mandatorId, { id: before?.id ?? null, organizer, taught });
     await removeTeachers(trx, mandatorId, names);
-    if (before) await forgetMailOrganizer(trx, mandatorId, before.email);
-    else if (tokens + taught.length > 0)
+    const items = await forgetMailOrganizer(trx, mandatorId, organizer);
+    if (!before && tokens + bookings + items > 0)
       await recordAct(trx, act, 'erase person', { noun: 'Person', id, personId: id });
     return erased;
   });

@@ -1,6 +1,6 @@
 /** The stored items of a calendar, as the last readings found them. */
 import { sql } from 'kysely';
-import type { MailOutcome } from '../bookings/service.ts';
+import { isOrganizer, type MailOutcome, type OrganizerNames } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { daysAgo } from '../db/days-ago.ts';
 import { boundId, type ReadingWindow } from '../mail-servers/service.ts';
@@ -128,8 +128,16 @@ export async function forgetOld(
         or (state = 'Gone' and changed_at < ${daysAgo(rememberedDays)}))`.execute(trx);
 }
 
-/** Erases the organizer of all items that this address organizes. If an item changes on the mail server, it is stored again. */
-export async function forgetMailOrganizer(trx: Transaction, mandatorId: number, email: string): Promise<void> {
-  await sql`update mail_item set organizer_name = null, organizer_email = null
-    where mandator_id = ${mandatorId} and lower(organizer_email) = lower(${email})`.execute(trx);
+/**
+ * Erases the organizer of all items that this person organizes. If an item changes on the mail server, it is stored again.
+ * @returns how many
+ */
+export async function forgetMailOrganizer(
+  trx: Transaction,
+  mandatorId: number,
+  organizer: OrganizerNames,
+): Promise<number> {
+  const { numAffectedRows } = await sql`update mail_item set organizer_name = null, organizer_email = null
+    where mandator_id = ${mandatorId} and ${isOrganizer(organizer)}`.execute(trx);
+  return Number(numAffectedRows);
 }

@@ -282,6 +282,51 @@ describe('an erased person', () => {
     ]);
   });
 
+  test.each(['at once', 'later'])(
+    'is no organizer of mail items by a former address, or by a name without an address: erased %s',
+    async (when) => {
+      const { db } = service.context;
+      const { mandatorId, resources } = service.tenant;
+      const room = resources[1]!.id;
+      const grace = await makePerson();
+      const former = `g.murray.${when.length}@secret.example`;
+      const begin = 300 + when.length * 10;
+      await sql`
+        with organizer (name, email, hours) as (values
+          ('Grace Murray', ${former.toUpperCase()}, 0), (${grace.Name}, null, 1), (${grace.Name}, 'namesake@school.example', 2)
+        ), calendar as (
+          insert into mail_calendar (mandator_id, resource_id, kind, mailbox)
+          values (${mandatorId}, ${room}, 'Graph', 'r@secret.example')
+          on conflict (mandator_id, resource_id) do update set mailbox = excluded.mailbox returning id
+        ), item as (
+          insert into mail_item (mandator_id, calendar_id, item_id, group_id, occurrence, content_hash, state, organizer_name,
+            organizer_email)
+          select ${mandatorId}, id, ${when} || hours, ${when} || hours, '', ''::bytea, 'PassedOver', name, email
+          from calendar, organizer
+        )
+        insert into booking (mandator_id, resource_id, kind, status, origin, occupied, organizer_name, organizer_email)
+        select ${mandatorId}, ${room}, 'MailItem', 'Confirmed', 'Mail',
+          tstzrange(${slot(begin)}::timestamptz + hours * interval '1 hour', ${slot(begin + 1)}::timestamptz + hours * interval '1 hour'),
+          name, email from organizer`.execute(db);
+      const names = { AlsoKnownAs: [former, ...(when === 'later' ? [grace.Name] : [])] };
+      if (when === 'later') expect((await erase(grace)).status).toBe(200);
+      expect((await erase(grace, names)).status).toBe(200);
+      const { body } = await admin.get(`/bookings?From=${slot(begin)}&To=${slot(begin + 3)}&ResourceId=${room}`);
+      expect((body['Items'] as Tree[]).map(({ Organizer }) => Organizer)).toEqual([
+        null,
+        null,
+        { PersonId: null, DisplayName: grace.Name, Email: 'namesake@school.example' },
+      ]);
+      expect(await findEverywhere([former, 'Grace Murray'])).toEqual([]);
+      const items = await db.selectFrom('mail_item').where('organizer_name', '=', grace.Name).selectAll().execute();
+      expect(items).toEqual([expect.objectContaining({ organizer_email: 'namesake@school.example' })]);
+      const theirs = { AlsoKnownAs: [service.tenant.person('User').email.toUpperCase()] };
+      expect((await erase(grace, theirs)).body).toMatchObject({
+        Errors: [{ Pointer: '/AlsoKnownAs/0', Code: 'OfAnotherPerson' }],
+      });
+    },
+  );
+
   test('403, 404, 412, 422', async () => {
     const grace = await makePerson();
     expect((await erase(grace, {}, user)).status).toBe(403);
