@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Act } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
-import { rests } from './db/resting.ts';
+import { isForgotten } from './db/portions.ts';
 import { upperFirst } from './fields.ts';
 
 /** The kinds of records that acts are about. */
@@ -113,24 +113,7 @@ export async function recordOperatorActs(
       .execute();
 }
 
-/** The most acts that one statement deletes. */
-const forgottenAtOnce = 5_000;
-
 /** Deletes acts from before an instant, some thousands at most. */
 export async function forgetActs(db: Database, before: Date): Promise<void> {
-  await db
-    .deleteFrom('audit')
-    .where(({ eb, refTuple, selectFrom }) =>
-      eb(
-        refTuple('mandator_id', 'id'),
-        'in',
-        selectFrom('audit')
-          .select(['mandator_id', 'id'])
-          .where('at', '<', before)
-          .where(sql<boolean>`not ${rests(sql`audit.mandator_id`)}`)
-          .limit(forgottenAtOnce)
-          .$asTuple('mandator_id', 'id'),
-      ),
-    )
-    .execute();
+  await sql`delete from audit where ${isForgotten('audit', sql`at < ${before}`)}`.execute(db);
 }

@@ -2,19 +2,15 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { daysAgo } from '../db/days-ago.ts';
-import { rests } from '../db/resting.ts';
+import { isForgotten, mostForgotten } from '../db/portions.ts';
 
 /** How many of the newest refused notifications are kept; limited, as anyone can send them. */
 const keptRefused = 100_000;
-/** The most rows that are deleted at a time. */
-const forgottenAtOnce = 5_000;
 
 async function deletePortions(db: Database, chosen: RawBuilder<unknown>): Promise<void> {
-  for (let deleted = forgottenAtOnce; deleted === forgottenAtOnce; ) {
-    const { numAffectedRows } = await sql`
-      delete from mail_notification where ctid = any (array(
-        select ctid from mail_notification where ${chosen} and not ${rests(sql`mail_notification.mandator_id`)}
-        order by received_at limit ${forgottenAtOnce} for update skip locked))`.execute(db);
+  const portion = isForgotten('mail_notification', chosen, sql`order by received_at`);
+  for (let deleted = mostForgotten; deleted === mostForgotten; ) {
+    const { numAffectedRows } = await sql`delete from mail_notification where ${portion}`.execute(db);
     deleted = Number(numAffectedRows);
   }
 }

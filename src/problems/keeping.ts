@@ -2,17 +2,11 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { daysAgo } from '../db/days-ago.ts';
-import { rests } from '../db/resting.ts';
-
-/** The most problems that one statement deletes. */
-const forgottenAtOnce = 5_000;
+import { isForgotten } from '../db/portions.ts';
 
 /** Deletes problems that were settled more than `days` ago, some thousands at most. */
 export async function forgetProblems(db: Database, days: number): Promise<void> {
-  await sql`
-    delete from room_problem where ctid = any (array(
-      select ctid from room_problem where done_at < ${daysAgo(days)} and not ${rests(sql`room_problem.mandator_id`)}
-      limit ${forgottenAtOnce} for update skip locked))`.execute(db);
+  await sql`delete from room_problem where ${isForgotten('room_problem', sql`done_at < ${daysAgo(days)}`)}`.execute(db);
 }
 
 export const problemFigures = {

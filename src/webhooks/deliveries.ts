@@ -8,15 +8,13 @@ import { daysAgo } from '../db/days-ago.ts';
 import { pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
-import { rests } from '../db/resting.ts';
+import { isForgotten } from '../db/portions.ts';
 import type { MessageKind } from './kinds.ts';
 import type { Answer, Message } from './sending.ts';
 import type { WebhookKey } from './waiting.ts';
 import { getWebhook } from './webhooks.ts';
 
 export const keptDays = 7;
-/** The most deliveries that one statement deletes. */
-const forgottenAtOnce = 5_000;
 
 export type Delivery = {
   id: number;
@@ -115,7 +113,5 @@ export async function getDelivery(db: Database, viewer: Viewer, webhookId: numbe
 /** Deletes deliveries that are older than `keptDays`, some thousands at most. */
 export async function forgetDeliveries(db: Database): Promise<void> {
   await sql`
-    delete from webhook_delivery where ctid = any (array(
-      select ctid from webhook_delivery where at < ${daysAgo(keptDays)} and not ${rests(sql`webhook_delivery.mandator_id`)}
-      limit ${forgottenAtOnce} for update skip locked))`.execute(db);
+    delete from webhook_delivery where ${isForgotten('webhook_delivery', sql`at < ${daysAgo(keptDays)}`)}`.execute(db);
 }

@@ -1,0 +1,12 @@
+/** What is kept for a time is deleted in portions, so that no statement takes long. */
+import { type RawBuilder, sql } from 'kysely';
+import { rests } from './resting.ts';
+
+/** The most rows of a portion. */
+export const mostForgotten = 5_000;
+
+/** SQL: whether a row of the table is one of a portion of the chosen ones. Leaves out those of resting tenants, and those that others hold. */
+export const isForgotten = (table: string, chosen: RawBuilder<unknown>, order: RawBuilder<unknown> = sql``) =>
+  sql<boolean>`ctid = any (array(
+    select ctid from ${sql.table(table)} where ${chosen} and not ${rests(sql.ref(`${table}.mandator_id`))}
+    ${order} limit ${mostForgotten} for update skip locked))`;
