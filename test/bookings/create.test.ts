@@ -338,14 +338,17 @@ describe('alternatives', () => {
   });
 
   test('none before now', async () => {
-    const start = new Date(Date.now() - 3_600_000);
-    const taken = { start, end: new Date(Date.now() + 3_600_000), resourceId: building.roomId('hall') };
-    await building.book(taken, building.admin);
-    const error = await refused<Occupied>(
-      building.create({ ...taken, end: new Date(Date.now() + 1_000) }, building.admin),
-    );
-    for (const alternative of error.alternatives.filter(({ resourceName }) => resourceName === 'hall'))
-      expect(alternative.start.getTime()).toBeGreaterThan(Date.now());
+    nextWeek();
+    const resourceId = building.roomId('hall');
+    const { id } = await building.book({ ...hours(9, 10), resourceId }, building.admin);
+    // From then on the room is free.
+    await building.shift(id, { from: -60, to: -30 });
+    const [start, end] = [-60, 30].map((minutes) => new Date(Date.now() + minutes * 60_000)) as [Date, Date];
+    const asked = Date.now();
+    const error = await refused<Occupied>(building.create({ start, end, resourceId }, building.admin));
+    const starts = error.alternatives.filter(({ resourceName }) => resourceName === 'hall').map((one) => one.start);
+    expect(starts).not.toEqual([]);
+    for (const each of starts) expect(each.getTime()).toBeGreaterThanOrEqual(asked);
   });
 });
 
