@@ -492,12 +492,12 @@ describe('POST bookings/{id}/check-in, /release, /extend', () => {
     const { id } = service.tenant.resources[1]!;
     expect((await admin.patch(`/resources/${id}`, { CheckInMinutes: 10 })).status).toBe(200);
     const now = Date.now();
-    const [Start, End] = [now - 60_000, now + 2 * 60_000].map((instant) => new Date(instant).toISOString());
+    const [Start, End] = [now - 60_000, now + hour].map((instant) => new Date(instant).toISOString());
     const { Id, CheckIn } = await book({ ResourceId: id, Start, End });
     expect(CheckIn).toMatchObject({ Required: true, CheckedInAt: null });
     expect((await colleague.post(`${one(Id)}/check-in`, undefined)).status).toBe(403);
     const extended = await user.post(`${one(Id)}/extend`, { Minutes: 2 });
-    expect([extended.status, extended.body['End']]).toEqual([200, new Date(now + 4 * 60_000).toISOString()]);
+    expect([extended.status, extended.body['End']]).toEqual([200, new Date(now + hour + 2 * 60_000).toISOString()]);
     const checkedIn = await user.send('POST', `${one(Id)}/check-in`);
     expect([checkedIn.status, checkedIn.body['CheckIn']]).toMatchObject([200, { CheckedInAt: expect.any(String) }]);
     expect((await user.send('POST', `${one(Id)}/check-in`)).body).toEqual(checkedIn.body);
