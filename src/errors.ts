@@ -184,7 +184,7 @@ export class LimitExceeded extends DomainError {
 
 export class Unavailable extends DomainError {
   readonly code = 'Unavailable';
-  override readonly retryAfter = 5;
+  override readonly retryAfter: number = 5;
 }
 
 /** The tenant is being moved to another installation, which will serve it at the same address. */

@@ -92,7 +92,13 @@ function rightsOf(viewer: Viewer): Partial<Viewer> {
 /** Whether two states of a viewer have the same rights. */
 export const hasSameRights = (one: Viewer, other: Viewer) =>
   one === other || isDeepStrictEqual(rightsOf(one), rightsOf(other));
-export const changedRights = () => new Unavailable('What you may see or do has changed; subscribe again.');
+
+/** Nothing is down: a stream that is opened at once has the new rights. */
+class ChangedRights extends Unavailable {
+  override readonly retryAfter = 0;
+}
+
+export const changedRights = () => new ChangedRights('What you may see or do has changed; subscribe again.');
 const expired = () => new NotAuthenticated('The token or PIN has expired; get a new one.');
 
 const isCurrent = ({ expiresAt }: Holder) => expiresAt > Date.now();
