@@ -102,14 +102,14 @@ type Shown = {
   isPrivate: boolean;
   organizer: Participant;
   createdBy: Participant;
-  /** Of a request: the groups that may decide about it. */
+  /** For a request: the groups that may decide about it. */
   deciders?: readonly number[] | null;
   decision?: { by: Participant } | null;
 };
 
 /**
- * Whether the caller may see the content of a booking. A display sees only the content of bookings that it made; whoever
- * may decide about a request, or has decided about it, sees what it is about.
+ * Whether the caller may see the content of a booking. A display sees only the content of bookings that it made.
+ * Persons who may decide about a request, or have decided about it, see its content.
  */
 export function maySee(viewer: Viewer, { isPrivate, organizer, createdBy, deciders, decision }: Shown): boolean {
   if (isDisplay(viewer)) return createdBy?.personId === viewer.personId;
@@ -174,7 +174,7 @@ export function checkOwner({ role, personId }: Viewer, owners: readonly (number 
 /** Whether the caller may book in the past and outside of opening hours, and beyond the limits of policies. */
 export const mayBookAnytime = ({ role }: Viewer): boolean => role === 'Admin';
 
-/** Whether the caller may book resources of a policy. Whoever decides about bookings there, or books for others, may book too. */
+/** Whether the caller may book resources of a policy; members who decide there, or book for others, may book too. */
 export function mayBookUnder(viewer: Viewer, policy: Policy | null): boolean {
   // A display books its own resources, if an Admin lets it book at all.
   if (!policy || !actsForItself(viewer) || policy.mayBook.length === 0) return true;

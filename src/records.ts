@@ -72,7 +72,7 @@ export const newTo = (found: object, fields: object): object =>
 
 /**
  * Holds a record, changes it, and records that in the audit if its version has changed.
- * @param write gets the record as it was, and returns it as it is
+ * @param write gets the record before the change, and returns it after the change
  * @throws NotFound, PreconditionFailed; the errors of `write`
  */
 export async function changeHeld<Row extends Versioned>(

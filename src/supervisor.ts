@@ -80,7 +80,7 @@ function openSwitchboard() {
 /**
  * Runs the processes until `stop`: first one alone until it is ready, so that only one migrates and a fault in the settings is
  * reported once; then the others. A process that ends is started again, after growing pauses, whatever its exit code: once one has
- * been ready, settings that cannot be used end none of the others.
+ * been ready, unusable settings do not end the others.
  * @param started gets the port, once
  * @throws ConfigError when none has been ready, because the settings cannot be used
  */

@@ -1,4 +1,4 @@
-/** The check-in limits of a booking. `checkIn` and `releaseNoShows` in attendance.ts enforce them. */
+/** Computes when a booking can be checked in. `checkIn` and `releaseNoShows` in attendance.ts enforce the limit. */
 import { minute } from '../time/durations.ts';
 import type { BookingKind } from './booking.ts';
 import type { Held } from './held.ts';
@@ -25,8 +25,8 @@ export function checkInOf(
 }
 
 /**
- * The time for the check-in of a changed booking. A new start or resource sets it anew unless the booking is checked in; a
- * new end sets the limit as if the booking had been made with this end.
+ * The time for the check-in of a changed booking. A new start or resource resets it, unless the booking is checked in;
+ * a new end sets the limit as if the booking had been made with this end.
  * @param asked `checkInOf` for the changed booking, as of the given time
  */
 export function checkInAfter(

@@ -84,7 +84,7 @@ function urlOf(of: FeedOf, token: string): string {
 
 /**
  * Creates a token for a feed, and its URL; neither can be read again, and a repeated Idempotency-Key makes no second one.
- * Whoever may read a feed may make one, and it shows what that person may see.
+ * Everybody who may read a feed may create a token for it, which shows what that person may see.
  * @throws Forbidden for a display; NotFound, also for a resource of another tenant; Malformed for a class and a teacher;
  * Conflict when the person has 20 already, and for a key that has made one before; InvalidInput for a key that came with
  * another request

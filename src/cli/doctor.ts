@@ -63,7 +63,7 @@ async function fetchFrom(address: string) {
 
 type Readiness = { status: number; body: { Status: string; Checks: Record<string, string> } };
 
-/** The answer of a server to /readyz; undefined if none of ours answers there, or a proxy that keeps /readyz to itself. */
+/** The answer of a server to /readyz; undefined if no roomgate answers there, or a proxy hides /readyz. */
 async function readReadiness(root: string): Promise<Readiness | undefined> {
   try {
     const { status, text } = await fetchFrom(`${root}/readyz`);

@@ -219,7 +219,7 @@ async function takePairing(
   throw InvalidInput.of(memberFault('Code', 'UnknownCode', text));
 }
 
-/** What the page that a device has open shows, as far as it is in use in this tenant: its room, or else its location. */
+/** The room or else the location whose page a device has open, if it is in use in this tenant. */
 async function placesOf(
   trx: Transaction,
   mandatorId: number,

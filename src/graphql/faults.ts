@@ -42,7 +42,7 @@ const ofRest: ReadonlyMap<string, string> = new Map([
 type Spelling = {
   /** The names of the arguments and of all members below them. */
   names: ReadonlySet<string>;
-  /** The pointer to each of them, except to members within lists. Of several with one name, the outermost counts. */
+  /** The pointer to each of these names, except within lists. If several have one name, the outermost counts. */
   places: ReadonlyMap<string, string>;
   /** The pointer to the body of REST. */
   body: string;

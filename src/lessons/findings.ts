@@ -93,7 +93,7 @@ const settledConflictWarnings = (batch: Running): FaultQuery[] => [
 ];
 
 const longestKey = sql.lit(lessonLimits.key);
-/** Of the name of a member, as it is stored. */
+/** The longest stored name of a member. */
 const longestName = 200;
 
 /** Errors of one batch that are stored, and as many warnings. */

@@ -13,7 +13,7 @@ type PlannedBatch = BatchKey & Pick<Running, 'createdBy' | 'takeOver'>;
 
 /** Rows that are written. */
 export const live = sql`not staged.refused and not staged.skipped`;
-/** Of a planned lesson: whether its booking gains it. */
+/** Whether a planned lesson joins another booking. */
 export const isJoining = sql`stored_booking is distinct from lesson_plan.booking`;
 const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
 
@@ -172,7 +172,7 @@ export async function carryOut(trx: Transaction, batch: Running, first: number, 
   await sql`
     with part as materialized (
       select staged.*, plan.booking as booking_id, plan.fate, plan.row = plan.leader as leads, ${isCancelled} as cancelled,
-        -- So that the key is looked up by both of its columns, whatever the planner knows of the tenant's share of the
+        -- Makes the planner look up the key by both of its columns, whatever it knows of the tenant's share of the
         -- table.
         ${batch.mandatorId}::int as mandator_id
       from staged_lesson as staged left join lesson_plan as plan using (row)

@@ -1,4 +1,4 @@
-/** Books items whose room was occupied, as soon as it is free or only items of lower precedence hold it that have not ended. */
+/** Books items whose room was occupied, once it is free or held only by unfinished items of lower precedence. */
 import { sql } from 'kysely';
 import { bookMailItems, lockRooms } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';

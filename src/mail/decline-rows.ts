@@ -93,7 +93,7 @@ export type DeclineAnswer = {
   restMs?: number;
 };
 
-/** Of an update: the last attempt did not fail. */
+/** Assignments of an update after an attempt that did not fail. */
 const noFailure = sql`failures = 0, fault = null, may_be_told = false`;
 
 /** Stores the outcome. Without a `reason`, the stored one stays: the booking that is in the way. */

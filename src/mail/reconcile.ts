@@ -97,7 +97,7 @@ function planSteps(
 /** Whether a stored item has the booking that it should have. If that was cancelled here, it gets another: the mail server decides. */
 const isSettled = ({ state, isBooked, hasEnded }: StoredItem) => state !== 'Booked' || isBooked || hasEnded;
 
-/** Whether a stored item is of a former mailbox: its booking has begun, and stays if the present one lacks the item. */
+/** Whether a stored item is of a former mailbox: its booking has begun, and stays if the present mailbox lacks it. */
 const isReleased = (stored: StoredItem | undefined) => stored?.hash.length === 0;
 
 async function carryOut(trx: Transaction, calendar: Calendar, steps: readonly ItemStep[]): Promise<Reconciled> {

@@ -10,7 +10,7 @@ import { saysSame, type WantedItem, type WrittenRow } from './written.ts';
 export type FollowingBooking = {
   bookingId: number;
   version: number;
-  /** The person on whose behalf the booking is changed: its organizer, or else whoever made it. */
+  /** The person on whose behalf the booking is changed: its organizer, or else its creator. */
   bookerId: number | null;
   setupMinutes: number;
   teardownMinutes: number;

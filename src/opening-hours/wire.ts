@@ -143,7 +143,7 @@ async function eachInSlices<Item>(items: readonly Item[], pause: Pause, take: (i
   }
 }
 
-/** Calls `make` once for each list, of which resources with the same hours share some. */
+/** Calls `make` once for each list, as resources with the same hours share lists. */
 function oncePerList<Item, Made>(make: (items: readonly Item[]) => Promise<Made>) {
   const known = new Map<readonly Item[], Promise<Made>>();
   return (items: readonly Item[]): Promise<Made> => {

@@ -31,7 +31,7 @@ const nothing = () => {};
 export type LaneStops = {
   /** By whole paths. */
   atRoot: ReadonlyMap<string, LaneStop>;
-  /** By paths below the tenant, with `:` in place of a last segment that is a parameter; undefined: Express serves it. */
+  /** By paths below the tenant, where a last segment that is a parameter is `:`; undefined: Express serves the path. */
   ofTenants: ReadonlyMap<string, LaneStop | undefined>;
 };
 

@@ -30,7 +30,7 @@ function counterpart(stored: unknown, sent: unknown, key: string): unknown {
 /** A faulty member of the body, and the record's value of it. */
 type Place = { parent: Tree; key: string; isKnown: boolean; stored: unknown };
 
-/** @param kept the body, of which members may be missing already; undefined for what is no member of an object */
+/** @param kept the body, perhaps without some members @returns undefined for what is not a member of an object */
 function follow(pointer: string, { sent, kept }: { sent: unknown; kept: unknown }, record: Tree): Place | undefined {
   const keys = pointer
     .split('/')

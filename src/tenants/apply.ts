@@ -22,7 +22,7 @@ import { openZoneNames } from './time-zones.ts';
 /** The outcome of applying a file, or of a preview. */
 export type Applied = Record<Fate, number> & { records: AppliedRecord[] };
 export type AppliedRecord = RecordChange & {
-  /** Of a holiday calendar whose dates the file lists, where they change. */
+  /** For a holiday calendar whose dates the file lists, if they change. */
   reading: HolidayReading | undefined;
 };
 

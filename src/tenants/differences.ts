@@ -27,7 +27,7 @@ export type RecordChange = {
   /** For people to read: a resource is named with its location. */
   name: string;
   fate: Fate;
-  /** Of a new record the members that the file names, of a stored one those that change. */
+  /** For a new record, the members that the file names; for a stored one, those that change. */
   changes: FileDifference[];
 };
 

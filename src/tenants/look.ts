@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Database } from '../db/database.ts';
 
 const mostBytes = 65_536;
-/** Of a side. */
+/** The longest side of a logo. */
 const mostPixels = 2_000;
 /** `data:image/jpeg;base64,`, and four characters for three bytes. */
 const longest = 23 + Math.ceil(mostBytes / 3) * 4;
@@ -79,7 +79,7 @@ export const lookFields = {
 /** The name of a logo: it changes with the picture. */
 export const nameOfLogo = (logo: string | null) => logo && hash('sha256', logo).slice(0, 22);
 
-/** A look as the audit keeps it, with the name in place of the picture. */
+/** A look as the audit keeps it, with the name of the logo instead of the picture. */
 export const auditedLook = ({ colour, logo }: { colour: string | null; logo: string | null }) => ({
   Colour: colour,
   Logo: nameOfLogo(logo),

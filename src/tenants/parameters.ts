@@ -29,7 +29,7 @@ export type ParameterName = keyof Parameters;
 
 /**
  * Parameters that an Admin reads but does not change: if PINs were switched off in an installation without an outside identity
- * provider, nobody of the tenant could sign in any more, not even the Admin to undo it.
+ * provider, nobody of the tenant could sign in, not even the Admin to undo it.
  */
 const ofOperator: ReadonlySet<ParameterName> = new Set(['PinAuthenticationAllowed']);
 export const isForOperator = (name: ParameterName): boolean => ofOperator.has(name);

@@ -46,7 +46,7 @@ export type ResourceFilter = {
   /** Kind, equipment and name are compared by `name_key`. */
   kind?: string | undefined;
   minCapacity?: number | undefined;
-  /** A resource must have all of it. */
+  /** Only resources with all of this equipment. */
   equipment?: readonly string[] | undefined;
   name?: string | undefined;
   /** Beginnings of words of the name, location, kind and equipment. */

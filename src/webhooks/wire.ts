@@ -83,7 +83,7 @@ export const secretRecord = z
   })
   .meta({ id: 'WebhookWithSecret', description: 'A webhook with the secret that was just made.' });
 
-/** Of a body. */
+/** The address of a webhook in a body. */
 const url = z
   .string('must be a text in quotes')
   .trim()

@@ -112,7 +112,7 @@ export async function openSession(): Promise<void> {
     tabs.postMessage('begun');
     return;
   }
-  // Whoever is signed in stays so while the server cannot answer.
+  // A signed-in person stays signed in while the server cannot answer.
   if (answer.status !== 401) throw new Refused(refusalOf(answer, await readAnswer(answer)));
   await readOptions();
   person.value = null;

@@ -1,5 +1,5 @@
 /**
- * The room's time, independent of the device's clock and zone rules, of which only the names of zones are taken. Instants are
+ * The room's time, independent of the device's clock and zone rules; only names of zones are the device's. Instants are
  * milliseconds since 1970, ticks are milliseconds that only go forward.
  */
 import { distanceText, instantOf as findInstant, isShownTwice } from '../../time/clock-changes.ts';

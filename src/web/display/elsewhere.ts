@@ -1,4 +1,4 @@
-/** Finds free rooms in place of one that is taken: those of its location that this device may show. */
+/** Finds free rooms instead of one that is taken: those of its location that this device may show. */
 import type { Clock } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { documents, parseInstants, readSnapshot, type SentSnapshot, type ShownRoom } from './frames.ts';

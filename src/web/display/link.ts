@@ -59,7 +59,7 @@ const silenceUntilDroppedMs = 45_000;
 const pollEveryMs = 30_000;
 /** How long it polls before it tries a stream again. */
 const pollForMs = 300_000;
-/** The time after which a connection over which something came counts as good, and the back-off begins anew. */
+/** The time after which a connection that has received something counts as good, and the back-off starts over. */
 const settledMs = 10_000;
 
 /** Full jitter: soon at first, then from 1 s up to 30 s. */

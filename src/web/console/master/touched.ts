@@ -51,8 +51,8 @@ function opened({ fromDate, toDate, closed, periods }: Exception, timeZone: stri
 const lengthOf = ({ fromDate, toDate }: Dates) => daysBetween(fromDate, toDate);
 
 /**
- * Whether the exception applies to the room on a day: the room has hours, and there is neither an exception of its own in place of
- * the location's, nor a shorter one of the same owner.
+ * Whether the exception applies to the room on a day: the room has hours, and neither an exception of its own that
+ * replaces the location's nor a shorter exception of the same owner.
  */
 function applies(hours: Hours | undefined, day: string, { owner, exception, old }: TouchedProperties): boolean {
   if (!hours || hours.weekly.length === 0) return false;

@@ -131,7 +131,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: line`${name} · ${locationName}` }));
   const isClosed = refusal?.faults.some(({ code }) => code === 'OutsideOpeningHours');
   const isAdmin = person.value?.role === 'Admin';
-  // The server lets Admins book at any time, and says nothing of it; it tells others that the room is closed, but not when.
+  // The server lets Admins book closed rooms without notice; it tells others that the room is closed, but not when.
   const mayBeClosed = isClosed || (isAdmin && !block);
   const room = mayBeClosed ? rooms.find(({ id }) => id === roomId) : undefined;
   const maySkip = (rule !== undefined || scope !== 'This') && !hasSkipped;

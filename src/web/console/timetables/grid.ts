@@ -14,7 +14,7 @@ import { untisFileOf } from './untis.ts';
 
 type GridProperties = {
   draft: Draft;
-  /** Of the location of the lessons. */
+  /** The IANA zone of the location of the lessons. */
   timeZone: string;
   isLocked: boolean;
   onCorrect: (sheet: number, row: number, column: number, text: string) => void;
