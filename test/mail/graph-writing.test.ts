@@ -8,6 +8,7 @@ import { examineMail } from '../../src/mail/health.ts';
 import type { Write, WriteOutcome } from '../../src/mail-servers/connector.ts';
 import { openGraph } from '../../src/mail-servers/graph.ts';
 import { faultOf } from './_util/fault-of.ts';
+import { authorize } from './_util/graph-client.ts';
 import { readAll } from './_util/in-steps.ts';
 import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { type Relay, startRelay } from './_util/relay.ts';
@@ -33,16 +34,9 @@ const mailboxOf = (name: string) => `${name.toLowerCase()}@rooms.test`;
 
 /** The person who edits there. */
 async function openPerson(): Promise<(method: string, path: string, body: Event) => Promise<number>> {
-  const form = {
-    grant_type: 'client_credentials',
-    client_id: server.clientId,
-    client_secret: server.clientSecret,
-    scope: 'https://graph.microsoft.com/.default',
-  };
-  const given = await fetch(server.token, { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token } = (await given.json()) as { access_token: string };
+  const authorized = await authorize(server);
   return async (method, path, body) => {
-    const headers = { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' };
+    const headers = { ...authorized, 'content-type': 'application/json' };
     return (await fetch(server.graph + path, { method, headers, body: JSON.stringify(body) })).status;
   };
 }
