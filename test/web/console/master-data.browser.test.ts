@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { lessonClient } from '../../_util/lessons.ts';
+import { lessonClient, makeJobs } from '../../_util/lessons.ts';
 import { until } from '../../_util/process.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
@@ -378,14 +378,21 @@ describeInBrowser('The master data of the console', () => {
     await row('tablet').getByText('revoked').waitFor();
     await page.keyboard.press('Escape');
 
+    const { tenant } = service;
+    const { importJobs, lessons } = lessonClient(service, await service.signIn(tenant, 'Admin'));
+    const [job] = makeJobs(1, { rooms: [tenant.resources[0]!.name], prefix: 'taught-' });
+    Object.assign(job!.LektionList[0]!, { Lehrpersonen: ['Hopper, Grace', 'GH', 'E. Noether'] });
+    await importJobs([job]);
     await button('Grace Hopper').click();
     await button('Erase …').click();
     await sound();
     expect(await button('Erase for good').isDisabled()).toBe(true);
+    await field('Other names and addresses').fill('Hopper, Grace; GH');
     await field('To confirm, type grace@school.example').fill('grace@school.example');
     await page.keyboard.press('Enter');
     await row('erased').waitFor();
     expect(await page.locator('#main').getByText('Grace Hopper').count()).toBe(0);
+    expect((await lessons('JobID=taught-0')).Items).toMatchObject([{ Lehrpersonen: ['E. Noether'] }]);
   });
 
   test('of many persons the first page is shown, more on demand; the server searches all of them', async () => {

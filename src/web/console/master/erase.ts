@@ -21,7 +21,7 @@ export const Erasure: Component<{ person: Person; onDone: () => void; onClose: (
   async function erase(): Promise<void> {
     if (!isConfirmed || isBusy) return;
     setBusy(true);
-    const alsoKnownAs = names.split(',').flatMap((each) => each.trim() || []);
+    const alsoKnownAs = names.split(';').flatMap((each) => each.trim() || []);
     const { done, refused } = await act(ErasePersonDocument, { id, version, alsoKnownAs });
     setBusy(false);
     setRefusal(refused);
