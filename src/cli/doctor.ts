@@ -1,6 +1,7 @@
 import { type Config, ConfigError, ownRoot } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Finding, Judgment } from '../finding.ts';
+import { codeOf } from '../flow/database-errors.ts';
 import { fetchBounded } from '../http/safe-fetch.ts';
 import { inOneLine } from '../printing.ts';
 import { CommandFailed, type Output } from './command.ts';
@@ -74,12 +75,12 @@ async function readReadiness(root: string): Promise<Readiness | undefined> {
   }
 }
 
-/** Whether a server answers there, perhaps through a proxy. */
-async function isServed(root: string): Promise<boolean> {
+/** Whether a server answers there, perhaps through a proxy; `Silent`: connections are accepted, and get no answer. */
+async function askHealth(root: string): Promise<'Serves' | 'Silent' | 'None'> {
   try {
-    return (await fetchFrom(`${root}/healthz`)).headers.has('Roomgate-Version');
-  } catch {
-    return false;
+    return (await fetchFrom(`${root}/healthz`)).headers.has('Roomgate-Version') ? 'Serves' : 'None';
+  } catch (error) {
+    return (error as Error).name === 'TimeoutError' || codeOf(error) === 'ECONNRESET' ? 'Silent' : 'None';
   }
 }
 
@@ -115,13 +116,22 @@ async function examineServer(config: Config): Promise<Judgment> {
     const judged = judgeReadiness(root, readiness);
     return root === own ? judged : { ...judged, text: `${judged.text}; no server answers at ${own}` };
   }
-  for (const root of askable)
-    if (await isServed(root))
+  for (const root of askable) {
+    const health = await askHealth(root);
+    if (health === 'Serves')
       return {
         level: 'warning',
         text: `answers at ${root}, which does not publish /readyz: its state is unknown`,
         remedy: 'Run the doctor beside a server, with the Host and Port of that server.',
       };
+    if (health === 'Silent' && root === own)
+      return {
+        level: 'fault',
+        text: `${own} accepts connections, but does not answer`,
+        remedy:
+          'Its log may name the cause. If it has no file descriptors left (as many in /proc/PID/fd as its limit), raise the limit; if it hangs, restart it.',
+      };
+  }
   return {
     level: 'warning',
     text: `no roomgate server answers at ${roots.join(' or ')}`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
@@ -466,6 +466,21 @@ describe('roomgate doctor', () => {
       remedy: expect.not.stringContaining('IdpUrl'),
     });
     expect(error).toBeUndefined();
+  });
+
+  test('a server that closes connections without an answer is a fault, and not taken for none', async () => {
+    const closing = net.createServer((socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1');
+    await once(closing, 'listening');
+    const { port } = closing.address() as AddressInfo;
+    const { findings, error } = await examine({ config: () => ({ ...config, Port: port }) });
+    closing.close();
+    expect(named(findings, 'Server')).toEqual({
+      check: 'Server',
+      level: 'fault',
+      text: `http://127.0.0.1:${port} accepts connections, but does not answer`,
+      remedy: expect.stringContaining('file descriptors'),
+    });
+    expect(error).toMatchObject({ message: '1 fault found.' });
   });
 
   test('an outside identity provider is asked for its issuer', async () => {
