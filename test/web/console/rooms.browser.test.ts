@@ -652,20 +652,36 @@ describeInBrowser('The screen of rooms', () => {
     await press('Escape');
   });
 
+  /** The clocks of the machine and of the server show the same time. @param rooms the answer to which rooms are free */
+  async function setClocks(own: Awaited<ReturnType<typeof openConsole>>, now: Date, rooms?: object): Promise<void> {
+    await own.page.clock.setFixedTime(now);
+    await own.page.route(/\/(graphql|session(\/\w+)?)$/, async (route) => {
+      const response = await route.fetch();
+      const headers = { ...response.headers(), date: now.toUTCString() };
+      const json = route.request().postData()?.includes('query FreeRooms') && rooms;
+      await route.fulfill({ response, headers, ...(json && { json }) });
+    });
+  }
+
+  test('a new booking of today begins with the next quarter of an hour, also if that is tomorrow', async () => {
+    const own = await openConsole(browser, service);
+    await setClocks(own, new Date(`${day}T22:50:00Z`));
+    await own.open('?screen=rooms');
+    await own.signIn();
+    await button(/^Book …/, own).click();
+    const times = ['Date', 'From', 'To'].map((label) => own.page.getByLabel(label, { exact: true }).inputValue());
+    expect(await Promise.all(times)).toEqual([after(1), '00:00', '01:00']);
+    // Answers may still be on their way.
+    await own.page.unrouteAll({ behavior: 'ignoreErrors' });
+    await own.close();
+  });
+
   test('among the rooms that are free for an hour, one is offered for as long as it is free', async () => {
     const own = await openConsole(browser, service);
     const now = new Date(`${day}T10:05:00Z`);
     const { id } = service.tenant.resources[30] as { id: number };
     const free = { resourceId: `resource_${id}`, freeUntil: `${day}T11:06:00Z` };
-    // The clocks of the machine and of the server show the same time.
-    await own.page.clock.setFixedTime(now);
-    await own.page.route(/\/(graphql|session(\/\w+)?)$/, async (route) => {
-      const response = await route.fetch();
-      const headers = { ...response.headers(), date: now.toUTCString() };
-      const json = { data: { freeResources: [{ __typename: 'FreeResource', ...free }] } };
-      const isAsked = route.request().postData()?.includes('query FreeRooms');
-      await route.fulfill({ response, headers, ...(isAsked && { json }) });
-    });
+    await setClocks(own, now, { data: { freeResources: [{ __typename: 'FreeResource', ...free }] } });
     await own.open('?screen=rooms&free=60');
     await own.signIn();
     await own.page.getByText('1 room', { exact: true }).waitFor();

@@ -74,12 +74,15 @@ function mayChange({ kind, organizer, createdBy, isPending, leaving }: Booking):
   );
 }
 
-/** An hour from the next quarter of an hour on, or on another day from the morning or the first shown minute on. */
+/**
+ * An hour from the next quarter of an hour on, also if that begins tomorrow; on another day from the morning or the first
+ * shown minute on.
+ */
 function nextDraft({ id, timeZone }: Room, day: string, firstShown: number, freeUntil: number | undefined): Draft {
   const next = Math.ceil(present() / (15 * minute)) * 15 * minute;
-  const isToday = day === dayAt(timeZone, next);
+  const isToday = day === dayAt(timeZone, present());
   const start = isToday ? next : instantOf(timeZone, day, Math.max(480, firstShown));
-  const midnight = instantOf(timeZone, addDays(day, 1), 0);
+  const midnight = instantOf(timeZone, addDays(dayAt(timeZone, start), 1), 0);
   // The room may be free only for an hour from now, which ends before an hour from the next quarter.
   const until = (isToday && freeUntil) || midnight;
   return { roomId: id, start, end: Math.min(start + 60 * minute, midnight, until) };
