@@ -111,6 +111,9 @@ describeInBrowser('A board in a browser', () => {
       .waitFor();
     expect(await board.text()).not.toMatch(/\bFree\b/);
     await tile('Raum 3').getByText(/Busy/).waitFor();
+    // Beyond the plan, whose hours it does not know.
+    await board.page.clock.fastForward(4 * 1_440 * minute);
+    await until(async () => (await board.page.locator('.bar').count()) === 0);
   });
 
   test('wears the colour and the logo of the tenant, and its texts stay readable', async () => {

@@ -27,7 +27,7 @@ import { german } from '../../src/web/display/german.ts';
 import { leastType, pageOf, spread } from '../../src/web/display/grid.ts';
 import { icons } from '../../src/web/display/icons.ts';
 import { chooseLanguage, type Language, loadText } from '../../src/web/display/language.ts';
-import { changeParts, endOf, instantLine, timesLine, untilLine } from '../../src/web/display/lines.ts';
+import { changeParts, endOf, instantLine, noMoreLine, timesLine, untilLine } from '../../src/web/display/lines.ts';
 import { backOff, type LinkFeed, type LinkState, openLink } from '../../src/web/display/link.ts';
 import { offersAt } from '../../src/web/display/offers.ts';
 import { openPaperLink } from '../../src/web/display/paper.ts';
@@ -287,6 +287,16 @@ describe('what is said of a room', () => {
     expect(pastEnd([])).toEqual(['CLOSED', 'UNKNOWN', 'UNKNOWN']);
     expect(pastEnd([slotOf(noon - minute, noon + 60 * minute)])).toEqual(['BUSY', 'BUSY', 'UNKNOWN']);
     expect(pastEnd([], { isActive: false })).toEqual(Array(3).fill('OUT_OF_SERVICE'));
+  });
+
+  test('is that nothing else is planned only as far as the plan goes, and beyond it that the plan is not known', () => {
+    const room = roomOf([], { end: Date.parse('2026-11-22T23:00:00Z') });
+    const said = (days: number, hasLater = false) =>
+      languages.map((language) => noMoreLine(texts[language], room, hasLater, noon + days * 1_440 * minute));
+    expect(said(0)).toEqual(['Nichts weiter geplant', 'Nothing else planned']);
+    expect(said(0, true)).toEqual(['Heute nichts weiter', 'Nothing else today']);
+    expect(said(2)).toEqual(['Heute nichts weiter', 'Nothing else today']);
+    expect(said(3)).toEqual(['Der Plan von heute ist nicht bekannt', 'Today’s plan is not known']);
   });
 
   test('names the day of an instant that is not today', () => {

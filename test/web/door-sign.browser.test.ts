@@ -183,6 +183,16 @@ describeInBrowser('A door sign in a browser', () => {
     cable.mend();
   });
 
+  test('days without the network it says that it does not know the plan of the day, and draws none', async () => {
+    const sign = await show('A4', { ahead: 0 }, cable.url);
+    await sign.page.locator('#day .bar').waitFor();
+    cable.cut();
+    await sign.page.clock.fastForward(4 * 1_440 * minute);
+    await sign.shows('Today’s plan is not known');
+    expect(await sign.page.locator('#day .bar').count()).toBe(0);
+    cable.mend();
+  });
+
   test('back on the network it is right again', async () => {
     const sign = await show('A5', {}, cable.url);
     await sign.status('FREE');

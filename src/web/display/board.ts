@@ -73,7 +73,7 @@ function tile(room: ShownRoom, now: number): HTMLElement {
       ...gone,
       ...lines(text.after, next),
     ),
-    ...drawBar(bar, describeBar(text, zoneOffsets, bar, room.open)),
+    ...(now < room.end ? drawBar(bar, describeBar(text, zoneOffsets, bar, room.open)) : []),
   );
 }
 

@@ -33,6 +33,7 @@ export const english: Text = {
   next: 'Next',
   nothing: 'Nothing else planned',
   nothingToday: 'Nothing else today',
+  planUnknown: 'Today’s plan is not known',
   more: (n) => `and ${n} more`,
   plan: 'Plan of the day',
   planOf: (n, open) =>

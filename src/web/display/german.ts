@@ -32,6 +32,7 @@ export const german = {
   next: 'Als Nächstes',
   nothing: 'Nichts weiter geplant',
   nothingToday: 'Heute nichts weiter',
+  planUnknown: 'Der Plan von heute ist nicht bekannt',
   more: (n: number) => (n === 1 ? 'und 1 weiterer Termin' : `und ${n} weitere Termine`),
   plan: 'Tagesplan',
   planOf: (n: number, open: string) =>

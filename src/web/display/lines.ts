@@ -32,6 +32,18 @@ export function dayLine(text: Text, offsets: ZoneOffsets, instant: number, now: 
   return days === 1 ? text.tomorrow : dateLine(text, offsets, instant);
 }
 
+/** Said where no further booking of today is known. @param hasLater whether one of a later day is */
+export function noMoreLine(
+  text: Text,
+  { zoneOffsets, end }: Pick<ShownRoom, 'zoneOffsets' | 'end'>,
+  hasLater: boolean,
+  now: number,
+): string {
+  if (now >= end) return text.planUnknown;
+  const isLastDay = localDay(zoneOffsets, now) === localDay(zoneOffsets, end - 1);
+  return hasLater || isLastDay ? text.nothingToday : text.nothing;
+}
+
 /** The line below the state. */
 export function untilLine(
   text: Text,

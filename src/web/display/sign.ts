@@ -8,7 +8,17 @@ import { byId, icon, make, scale, show } from './dom.ts';
 import { askFree } from './elsewhere.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
-import { dateLine, dayLine, endOf, instantLine, peopleLine, timesLine, titleLine, untilLine } from './lines.ts';
+import {
+  dateLine,
+  dayLine,
+  endOf,
+  instantLine,
+  noMoreLine,
+  peopleLine,
+  timesLine,
+  titleLine,
+  untilLine,
+} from './lines.ts';
 import { drawLook } from './look.ts';
 import { offersAt } from './offers.ts';
 import { openReports, type Reports } from './reports.ts';
@@ -107,11 +117,12 @@ function drawNext(room: ShownRoom, sight: Sight, now: number): void {
   );
   const list = byId('list');
   const today = localDay(zoneOffsets, now);
-  const isNew = show(list, [coming, today, list.clientHeight, size()], () => {
+  const hasToday = coming.some(({ start }) => localDay(zoneOffsets, start) === today);
+  const noMore = hasToday ? '' : noMoreLine(text, room, coming.length > 0, now);
+  const isNew = show(list, [coming, today, noMore, list.clientHeight, size()], () => {
     const rows: HTMLElement[] = [];
     let day = today;
-    if (!coming.some(({ start }) => localDay(zoneOffsets, start) === today))
-      rows.push(make('li', { class: 'none' }, coming.length ? text.nothingToday : text.nothing));
+    if (noMore) rows.push(make('li', { class: 'none' }, noMore));
     for (const slot of coming) {
       const itsDay = localDay(zoneOffsets, slot.start);
       if (itsDay !== day) rows.push(make('li', { class: 'day' }, dayLine(text, zoneOffsets, slot.start, now)));
@@ -157,7 +168,10 @@ function shorten(list: HTMLElement): void {
 
 function drawDay(room: ShownRoom, now: number): void {
   const bar = isPaper ? { ...dayBar(room, now), now: null } : dayBar(room, now);
-  show(byId('day'), barKey(bar), () => drawBar(bar, describeBar(text, room.zoneOffsets, bar, room.open)));
+  const isKnown = now < room.end;
+  show(byId('day'), [isKnown, barKey(bar)], () =>
+    isKnown ? drawBar(bar, describeBar(text, room.zoneOffsets, bar, room.open)) : [],
+  );
 }
 
 /** Offers another room to people who wanted this one. */
