@@ -20,7 +20,7 @@ export function frameType(builder: Builder, booking: ObjectRef<Types, Booking>) 
       }),
       gone: t.idList({
         description:
-          'The ids of bookings that were moved to a resource which is hidden from you: remove them from the display. No other field reports this.',
+          'The ids of bookings that were moved to a resource which is hidden from you, and, if the filter names a series, of changed bookings that are private to others: remove them from the display. No other field reports this.',
         resolve: ({ gone }) => gone.map((id) => globalId('booking', id)),
       }),
     }),

@@ -1,7 +1,7 @@
 /** The `bookings` subscription (contract 8). */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkReader, mayDecide, mayShow } from '../access.ts';
+import { checkReader, mayDecide, maySee, mayShow } from '../access.ts';
 import { cursorAt, type FeedStretch, findEnd, readChangePage, readTogether } from '../changes/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -14,7 +14,10 @@ import { filtersByContent } from './questions.ts';
 import { selectMatchesAmong } from './search.ts';
 import { findStored } from './stored.ts';
 
-/** Changed bookings as they are now, and the ids of bookings that were moved to a room that is hidden from the viewer. */
+/**
+ * Changed bookings as they are now, and the ids of those that were moved to a room that is hidden from the viewer; with a filter by
+ * series also of those that are private to others now.
+ */
 type News = { bookings: Booking[]; gone: number[] };
 
 /** `cursor` is the position in the feed of changes after this frame. */
@@ -32,7 +35,7 @@ const heartbeatMs = 30_000;
  * booking in its present state, and an empty one every 30 s. A frame has a new booking if it matches the filter; a changed
  * one if its room (before or after the change), location, kind and series match, so that a client that shows the booking
  * learns that it is gone. Of a booking that was moved to a room which is hidden from the viewer, the frame has only the id. A
- * private booking of others has no series, so it matches no filter by series.
+ * private booking of others has no series, so it matches no filter by series: there the frame has the ids of all that changed.
  * @param after a cursor of the feed of changes
  * @param signal ends the watch; until then the watch continues after outages of the database
  * @throws Forbidden for a display, Malformed for an invalid cursor and for a window that ends before it begins, Conflict for a cursor whose changes have been deleted
@@ -111,8 +114,13 @@ async function readNews(db: Database, viewer: Viewer, filter: BookingFilter, str
     if (!isNew) return [booking];
     return matchesRest(viewer, filter, booking) && matches?.has(booking.id) !== false ? [booking] : [];
   });
+  // A client that follows a series does not learn which private bookings of others belong to it.
+  const isConcealed = (stored: StoredBooking) => seriesId !== undefined && !maySee(viewer, stored);
   // `gone` ignores the filters by kind and series: the id of a booking that the client does not know reveals nothing.
-  return { bookings, gone: found.flatMap(({ stored }) => (stored && !isHere(stored) ? [stored.id] : [])) };
+  const gone = found.flatMap(({ isNew, stored }) =>
+    stored && (!isHere(stored) || (!isNew && isConcealed(stored))) ? [stored.id] : [],
+  );
+  return { bookings, gone };
 }
 
 /** The ids of new bookings whose content matches the filter, as far as the viewer sees it. */

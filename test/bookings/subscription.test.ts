@@ -15,7 +15,7 @@ import { until } from '../_util/process.ts';
 
 type Tenant = Awaited<ReturnType<typeof makeTenant>>;
 type Booking = { id: string; resourceId: string; subject: string | null; status: string };
-type Frame = { cursor: string; serverTime: string; bookings: Booking[] };
+type Frame = { cursor: string; serverTime: string; bookings: Booking[]; gone?: string[] };
 type Transport = 'sse' | 'ws';
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
@@ -284,6 +284,36 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     await until(() => ofUser.frames.length === 3 && ofAdmin.frames.length === 3);
     const subjects = [ofUser, ofAdmin].map(({ frames }) => frames[2]?.bookings[0]?.subject);
     expect(subjects).toEqual(['Belegt', 'Kündigung']);
+  });
+
+  test('that are made private are gone for who follows their series, like all private ones of others', async () => {
+    const { db } = service.context;
+    const { rows } = await sql<{ id: string }>`
+      insert into booking_series (mandator_id, recurrence_rule) values (${tenant.mandatorId}, 'FREQ=DAILY;COUNT=2')
+      returning id`.execute(db);
+    const seriesId = String(rows[0]?.id);
+    const [id, other] = await insert({ count: 2 });
+    await update(id, `series_id = ${seriesId}`);
+    const withGone = query.replace('serverTime', 'serverTime gone');
+    const watchers = ['user', 'admin'].map((who) => watch(transport, { seriesId }, undefined, who, withGone));
+    await greeted(...watchers);
+    await update(id, `is_private = true, subject = 'Kündigung'`);
+    await until(() => watchers.every(({ frames }) => frames.length === 2));
+    await update(other, `is_private = true`);
+    await until(() => watchers[0]?.frames.length === 3);
+    await update(id, `is_private = false`);
+    await until(() => watchers[0]?.frames.length === 4 && watchers[1]?.frames.length === 3);
+    const gone = watchers.map(({ frames }) => frames.map((frame) => frame.gone?.map(Number)));
+    expect([watchers.map(told), gone]).toEqual([
+      [
+        [[], [], [], [id]],
+        [[], [id], [id]],
+      ],
+      [
+        [[], [id], [other], []],
+        [[], [], []],
+      ],
+    ]);
   });
 
   test('that come 250 at a time come in frames of at most 100, each once', async () => {
