@@ -128,10 +128,13 @@ export const addCommands: AddCommands = (program, action) => {
             });
             return;
           }
-          const { stoppedMs, rows } = await cells.moveBetween(move);
+          const moved = await cells.moveBetween(move);
+          const how = moved
+            ? `${moved.rows} rows, it could not be written for ${(moved.stoppedMs / 1_000).toFixed(1)} s`
+            : 'this command has completed what an earlier one had begun';
           print(
-            `Tenant ${code} has moved: ${rows} rows, it could not be written for ${(stoppedMs / 1_000).toFixed(1)} s.${route ? '' : ' Route its requests to the other installation now.'}`,
-            { Mandator: code, Rows: rows, StoppedMs: stoppedMs },
+            `Tenant ${code} has moved: ${how}.${route ? '' : ' Route its requests to the other installation now.'}`,
+            { Mandator: code, Rows: moved?.rows ?? null, StoppedMs: moved?.stoppedMs ?? null },
           );
         },
       ),

@@ -69,21 +69,24 @@ export type Moved = { stoppedMs: number; rows: number };
 
 const progressEvery = 100;
 const mostTries = 5;
-/** @throws Conflict when the tenant cannot be moved, with the reason and the remedy; it is then served where it was */
-export async function moveTenant(move: TenantMove): Promise<Moved> {
+/**
+ * @returns undefined if the tenant had left in an earlier command, which this one completes
+ * @throws Conflict when the tenant cannot be moved, with the reason and the remedy; it is then served where it was
+ */
+export async function moveTenant(move: TenantMove): Promise<Moved | undefined> {
   const { from, to, code } = move;
   await insistOnTwo(from, to);
   const tenant = await findTenant(from, to, code);
   return await alone(from, tenant, () => moveAlone(move, tenant));
 }
 
-async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved> {
+async function moveAlone(move: TenantMove, tenant: TenantRow): Promise<Moved | undefined> {
   const { from, to, code, say } = move;
   const { id } = tenant;
   const tables = await checkSchemas(from, to);
   const place = await insistOnDestination(from, to, code);
   await insistOnFreeCode(to, tenant);
-  let moved: Moved = { stoppedMs: 0, rows: 0 };
+  let moved: Moved | undefined;
   if (await isServed(to, tenant)) {
     if (place === 'Here')
       throw new Conflict(
