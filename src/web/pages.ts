@@ -53,7 +53,8 @@ function withoutSpaces(line: string): string {
 
 /**
  * Strips types, comments and layout. Line breaks can go, because the compiler ends each statement with a semicolon, and texts
- * of several lines are GraphQL.
+ * of several lines are GraphQL. The last semicolon of a block can go, because
+ * no loop has an empty body.
  */
 async function stripScript(text: string): Promise<string> {
   return withoutIndents(await stripTypes(text))
@@ -61,7 +62,8 @@ async function stripScript(text: string): Promise<string> {
     .map(withoutSpaces)
     .join('\n')
     .replace(/([{,;([])\n/g, '$1')
-    .replace(/\n([}\])])/g, '$1');
+    .replace(/\n([}\])])/g, '$1')
+    .replaceAll(';}', '}');
 }
 
 const stripStyle = (text: string) =>
@@ -69,6 +71,7 @@ const stripStyle = (text: string) =>
     .replace(/\/\*.*?\*\//gs, '')
     .replace(/\s+/g, ' ')
     .replace(/ ?([{};,]) ?/g, '$1')
+    .replaceAll(';}', '}')
     .replace(/: /g, ':');
 
 async function readAsset(name: string): Promise<WebFile> {

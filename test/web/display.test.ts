@@ -801,14 +801,24 @@ describe('the link', () => {
     link.close();
   });
 
+  const ended = (reason: string, seconds: number | null) =>
+    JSON.stringify({
+      __typename: 'DisplayEnded',
+      reason,
+      serverTime: '2026-11-20T11:00:00Z',
+      retryAfterSeconds: seconds,
+    });
+
+  test('comes back within a second each time that its rights have changed, and is never offline meanwhile', async () => {
+    const world = makeWorld(async (_query, signal) => streamOf(signal, sentSnapshot, ended('Restarting', 0)));
+    const link = world.open();
+    await world.pass(2_100);
+    expect(world.calls.map(({ at }) => at)).toEqual([0, 500, 1_000, 1_500, 2_000]);
+    expect(world.states).toEqual(['connecting', 'live']);
+    link.close();
+  });
+
   test('comes back when the server was restarted, and not when the device was revoked', async () => {
-    const ended = (reason: string, seconds: number | null) =>
-      JSON.stringify({
-        __typename: 'DisplayEnded',
-        reason,
-        serverTime: '2026-11-20T11:00:00Z',
-        retryAfterSeconds: seconds,
-      });
     const restarted = makeWorld(async (_query, signal) => streamOf(signal, sentSnapshot, ended('Restarting', 8)));
     const link = restarted.open();
     await restarted.pass(4_100);

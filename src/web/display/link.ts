@@ -134,6 +134,8 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       if (!fits) return { kind: 'later', seconds: 0 };
       if (frame.kind !== 'ended') return undefined;
       const seconds = frame.retryAfterSeconds;
+      // Rights have changed, perhaps not for the last time.
+      if (seconds === 0) attempt = 0;
       return seconds === null ? { kind: 'refused' } : { kind: 'later', seconds };
     };
     try {
