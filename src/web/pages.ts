@@ -72,7 +72,8 @@ const stripStyle = (text: string) =>
     .replace(/\s+/g, ' ')
     .replace(/ ?([{};,]) ?/g, '$1')
     .replaceAll(';}', '}')
-    .replace(/: /g, ':');
+    .replace(/: /g, ':')
+    .replace(/([ :,(-])0\./g, '$1.');
 
 async function readAsset(name: string): Promise<WebFile> {
   const text = await fs.readFile(path.join(source, name), 'utf8');
