@@ -553,7 +553,7 @@ describe('with a database', () => {
           authenticated = () => ({ ...viewer, display: { ...grant, resourceIds: [1] } });
           return notify('display:77');
         },
-        'Unavailable',
+        'ChangedRights',
       ],
       ['the source fails', (source) => source.fail(new Unavailable('down')), 'Unavailable'],
     ])('has a last frame when %s', async (_name, end, last) => {
