@@ -77,9 +77,13 @@ export async function orStop<T>(local: EmbeddedPostgres | undefined, begin: () =
  * Aborts at the first SIGTERM, SIGINT or SIGHUP, which a terminal sends as it is closed. Later ones are ignored, as npm sends Ctrl-C to
  * the process a second time.
  */
-function onSignal(): AbortSignal {
+function onSignal(log: Log): AbortSignal {
   const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (!stop.signal.aborted) log.info({ signal }, 'the server is told to end');
+      stop.abort();
+    });
   return stop.signal;
 }
 
@@ -102,7 +106,7 @@ export async function beginServing(): Promise<ServingBegun> {
   const log = openLog(written.LogLevel);
   watchForUncaught(log);
   logPrinted(log);
-  const stop = onSignal();
+  const stop = onSignal(log);
   // A signal that comes while the server starts ends it too.
   const stopped = once(stop, 'abort');
   const siblings = openSiblings();

@@ -16,7 +16,7 @@ import {
 import { watchOutput } from './cli/output.ts';
 import { createProgram, type Host, runProgram } from './cli/program.ts';
 import { type Config, listeningOn } from './config.ts';
-import { openContext } from './context.ts';
+import { openContext, version } from './context.ts';
 import { writeBackup } from './db/backup.ts';
 import { openDatabase } from './db/database.ts';
 import { diagnose } from './db/diagnosis.ts';
@@ -109,6 +109,7 @@ async function serve(started: Parameters<Host['serve']>[0], begun?: Promise<Serv
     // Writes the cache now, so that the next start has it even if this process is killed.
     flushCompileCache();
     const announced = server.ready.then(async () => {
+      log.info({ release: version, role: config.Role, port: Port }, 'the server is ready');
       siblings?.announce(Port);
       if (siblings?.isFirst !== false) await outlast(stop, () => started(server.context, local !== undefined), log);
       giveBackMemory();
@@ -131,6 +132,7 @@ async function serve(started: Parameters<Host['serve']>[0], begun?: Promise<Serv
     } finally {
       withdraw?.();
       await server.stop();
+      log.info('the server has ended');
     }
   } finally {
     await local?.stop();

@@ -77,6 +77,7 @@ export function openNotifications(url: string, log: Log): Notifications {
   const stopping = new AbortController();
   const closed = new AbortController();
   let listening = false;
+  let isLost = false;
   /** Pings over the present connection; concurrent calls share one ping. */
   let prove: (() => Promise<void>) | undefined;
   let announceListening = () => {};
@@ -122,6 +123,8 @@ export function openNotifications(url: string, log: Log): Notifications {
       await prove();
       listening = true;
       announceListening();
+      if (isLost) log.info('LISTEN connection is back');
+      isLost = false;
       for (const tellers of readers.values()) for (const tell of tellers) tell(undefined);
       // No ping arrives over a connection that has silently died, or through a pooler in transaction mode.
       while (!lost.signal.aborted) {
@@ -147,8 +150,9 @@ export function openNotifications(url: string, log: Log): Notifications {
     await keepDoing(closed.signal, listen, {
       onError(error) {
         // The start of the process reports a database that cannot be used at all.
-        if (!closed.signal.aborted && !(error instanceof ConfigError))
-          log.warn({ err: error.message }, 'LISTEN connection failed');
+        if (closed.signal.aborted || error instanceof ConfigError) return;
+        isLost = true;
+        log.warn({ err: error.message }, 'LISTEN connection failed');
       },
       wellAfterMs: pingEvery,
       firstMs: 50,

@@ -9,7 +9,7 @@ import { type Patience, watchAnswers } from '../../src/db/answers.ts';
 import { type Database, openDatabase, poolOf, setUpSession } from '../../src/db/database.ts';
 import { openNotifications } from '../../src/db/notifications.ts';
 import { isOutage } from '../../src/flow/database-errors.ts';
-import { openLog } from '../../src/log.ts';
+import { type Log, openLog } from '../../src/log.ts';
 import { layCable } from '../_util/cable.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -241,13 +241,16 @@ test.concurrent(`${stranded} is looked for over one connection, however many are
   await looks.close();
 }, 60_000);
 
-test.concurrent(`${stranded} tells that LISTEN does not hear, and is replaced by one that does`, async () => {
+test.concurrent(`${stranded} tells that LISTEN does not hear, and is replaced by one that does, as the log says`, async () => {
   const cable = await layCable(database.url);
-  const notifications = openNotifications(cable.url, log);
-  expect(await notifications.hears()).toBe(true);
+  const said: string[] = [];
+  const told = { warn: (_why: object, text: string) => said.push(text), info: (text: string) => said.push(text) };
+  const notifications = openNotifications(cable.url, told as unknown as Log);
+  expect([await notifications.hears(), said]).toEqual([true, []]);
   cable.strand();
   await until('nothing is heard', async () => !(await notifications.hears()));
   await until('all is heard again', () => notifications.hears());
+  expect([said[0], said.at(-1)]).toEqual(['LISTEN connection failed', 'LISTEN connection is back']);
   await notifications.close();
   await cable.close();
 }, 30_000);

@@ -240,10 +240,15 @@ describe('SIGTERM of a web process', () => {
   });
 });
 
-test.each(['SIGINT', 'SIGHUP'] as const)('%s ends a process as SIGTERM does', async (signal) => {
+test.each(['SIGINT', 'SIGHUP'] as const)('%s ends a process as SIGTERM does, and its log says so', async (signal) => {
   const all = start('All');
-  await all.ready;
+  const port = Number(new URL(await all.ready).port);
   expect([await all.end(signal), leftEarly(all)]).toEqual([{ code: 0, signal: null }, []]);
+  expect(all.lines.filter(({ msg }) => msg.startsWith('the server '))).toMatchObject([
+    { msg: 'the server is ready', release: expect.any(String), role: 'All', port },
+    { msg: 'the server is told to end', signal },
+    { msg: 'the server has ended' },
+  ]);
 });
 
 describe('two processes that start on an empty database at once', () => {
