@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import net from 'node:net';
 import { type Config, ConfigError, ownRoot } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Finding, Judgment } from '../finding.ts';
@@ -75,12 +77,27 @@ async function readReadiness(root: string): Promise<Readiness | undefined> {
   }
 }
 
-/** Whether a server answers there, perhaps through a proxy; `Silent`: connections are accepted, and get no answer. */
-async function askHealth(root: string): Promise<'Serves' | 'Silent' | 'None'> {
+/** Whether a server answers there, perhaps through a proxy. `Closes`: it closes the connection without an answer. */
+async function askHealth(root: string): Promise<'Serves' | 'Closes' | 'Late' | 'None'> {
   try {
     return (await fetchFrom(`${root}/healthz`)).headers.has('Roomgate-Version') ? 'Serves' : 'None';
   } catch (error) {
-    return (error as Error).name === 'TimeoutError' || codeOf(error) === 'ECONNRESET' ? 'Silent' : 'None';
+    if ((error as Error).name === 'TimeoutError') return 'Late';
+    return codeOf(error) === 'ECONNRESET' ? 'Closes' : 'None';
+  }
+}
+
+/** Whether connections are accepted, even if requests are not answered. An address of another machine may drop them. */
+async function isAccepting({ Host, Port }: Config): Promise<boolean> {
+  const signal = AbortSignal.timeout(answerTimeout);
+  const socket = net.connect(Port, Host).on('error', () => {});
+  try {
+    await once(socket, 'connect', { signal });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
   }
 }
 
@@ -110,28 +127,29 @@ async function examineServer(config: Config): Promise<Judgment> {
   const roots = [...new Set([own, config.IdpUrl])];
   // The port that the system has chosen for Port 0 is not known here.
   const askable = roots.filter((root) => new URL(root).port !== '0');
+  let serving: string | undefined;
   for (const root of askable) {
     const readiness = await readReadiness(root);
-    if (!readiness) continue;
-    const judged = judgeReadiness(root, readiness);
-    return root === own ? judged : { ...judged, text: `${judged.text}; no server answers at ${own}` };
-  }
-  for (const root of askable) {
+    if (readiness) {
+      const judged = judgeReadiness(root, readiness);
+      return root === own ? judged : { ...judged, text: `${judged.text}; no server answers at ${own}` };
+    }
     const health = await askHealth(root);
-    if (health === 'Serves')
-      return {
-        level: 'warning',
-        text: `answers at ${root}, which does not publish /readyz: its state is unknown`,
-        remedy: 'Run the doctor beside a server, with the Host and Port of that server.',
-      };
-    if (health === 'Silent' && root === own)
+    if (root === own && (health === 'Closes' || (health === 'Late' && (await isAccepting(config)))))
       return {
         level: 'fault',
         text: `${own} accepts connections, but does not answer`,
         remedy:
           'Its log may name the cause. If it has no file descriptors left (as many in /proc/PID/fd as its limit), raise the limit; if it hangs, restart it.',
       };
+    if (health === 'Serves') serving ??= root;
   }
+  if (serving !== undefined)
+    return {
+      level: 'warning',
+      text: `answers at ${serving}, which does not publish /readyz: its state is unknown`,
+      remedy: 'Run the doctor beside a server, with the Host and Port of that server.',
+    };
   return {
     level: 'warning',
     text: `no roomgate server answers at ${roots.join(' or ')}`,

@@ -468,19 +468,63 @@ describe('roomgate doctor', () => {
     expect(error).toBeUndefined();
   });
 
-  test('a server that closes connections without an answer is a fault, and not taken for none', async () => {
-    const closing = net.createServer((socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1');
-    await once(closing, 'listening');
-    const { port } = closing.address() as AddressInfo;
-    const { findings, error } = await examine({ config: () => ({ ...config, Port: port }) });
-    closing.close();
-    expect(named(findings, 'Server')).toEqual({
-      check: 'Server',
-      level: 'fault',
-      text: `http://127.0.0.1:${port} accepts connections, but does not answer`,
-      remedy: expect.stringContaining('file descriptors'),
-    });
-    expect(error).toMatchObject({ message: '1 fault found.' });
+  test.each<[string, [number, string]]>([
+    ['the public address does not publish /readyz', [404, '']],
+    [
+      'the public address is ready, as it leads to other servers',
+      [200, JSON.stringify({ Status: 'Healthy', Checks: {} })],
+    ],
+  ])(
+    'a server that closes connections without an answer is a fault, and not taken for none: %s',
+    async (_what, answer) => {
+      refusal = answer;
+      const closing = net.createServer((socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1');
+      await once(closing, 'listening');
+      const { port } = closing.address() as AddressInfo;
+      const { findings, error } = await examine({ config: () => ({ ...config, Port: port }) });
+      closing.close();
+      expect(named(findings, 'Server')).toEqual({
+        check: 'Server',
+        level: 'fault',
+        text: `http://127.0.0.1:${port} accepts connections, but does not answer`,
+        remedy: expect.stringContaining('file descriptors'),
+      });
+      expect(error).toMatchObject({ message: '1 fault found.' });
+    },
+  );
+
+  test.each([
+    ['has no answer in time', 'fault', /^http:\/\/127.0.0.1:\d+ accepts connections, but does not answer$/],
+    ['is not accepted either, as at another machine', 'warning', /^answers at .*, which does not publish \/readyz/],
+  ])('a request that %s is a %s', async (_what, level, text) => {
+    const silent = net.createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    // Time-outs end at once where there is nothing to wait for, and nowhere else.
+    let latest = new AbortController();
+    const timing = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => (latest = new AbortController()).signal);
+    const endWait = () => {
+      const waiting = latest;
+      setImmediate(() => waiting.abort(new DOMException('too late', 'TimeoutError')));
+    };
+    const isDropped = level === 'warning';
+    const { connect } = net.Socket.prototype;
+    const connecting = jest.spyOn(net.Socket.prototype, 'connect');
+    connecting.mockImplementation(function (this: net.Socket, ...all: unknown[]) {
+      const [{ port: asked }] = all.flat() as [{ port: number }];
+      if (Number(asked) !== port || !isDropped) return Reflect.apply(connect, this, all);
+      endWait();
+      return Object.assign(this, { connecting: true });
+    } as typeof connect);
+    silent.on('connection', (socket) => socket.once('data', endWait));
+    try {
+      const { findings } = await examine({ config: () => ({ ...config, Port: port }) });
+      expect(named(findings, 'Server')).toMatchObject({ level, text: expect.stringMatching(text) });
+    } finally {
+      timing.mockRestore();
+      connecting.mockRestore();
+      silent.close();
+    }
   });
 
   test('an outside identity provider is asked for its issuer', async () => {
