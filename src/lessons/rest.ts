@@ -99,7 +99,7 @@ function submitRoute(operation: lessons.JobOperation, texts: { summary: string; 
     handle: async (context, { viewer, query, request, requestId }) => {
       const accepted = await lessons.createBatch(context, viewer, {
         operation,
-        body: requestBody(request, context.config.Limits, context.config.Limits.JobBodyBytes),
+        body: requestBody(request, context.config.Limits, context.config.Limits.JobBodyBytes, lessons.jobsTooLarge),
         validateOnly: query.ValidateOnly,
         onConflict: query.OnConflict,
         takeOverBookings: query.TakeOverBookings,

@@ -33,6 +33,7 @@ export { batchTasks } from './lifecycle.ts';
 export { hasOpen } from './next.ts';
 export { forgetOldLessons } from './retention.ts';
 export { forgetOldBatches, recoverBatches, runNextBatch } from './runs.ts';
+export { jobsTooLarge } from './split-jobs.ts';
 export { examineSpool, openSpool, type Spool } from './spool.ts';
 export { findLessonsNaming, holdImports, removeTeachers } from './teachers.ts';
 export {

@@ -36,6 +36,10 @@ const remedies: Record<Expected, string> = {
   end: 'nothing may follow the array',
 };
 
+/** The error for a body of more than `most` bytes. */
+export const jobsTooLarge = (most: number) =>
+  new TooLarge(`The body is larger than ${most} bytes; send fewer jobs per batch.`);
+
 /**
  * `take` reads the next bytes of a body, decompressed, and returns the groups that they complete; `end` returns the last
  * group. Both throw Malformed, naming the byte, when the body is not a JSON array of objects or is nested too deeply.
@@ -69,8 +73,7 @@ export function openSplitter(mostBytes: number, groupSize = 512 * 1024) {
 
   return {
     take(chunk: Uint8Array): JobSpan[] {
-      if (before + chunk.length > mostBytes)
-        throw new TooLarge(`The body is larger than ${mostBytes} bytes; send fewer jobs per batch.`);
+      if (before + chunk.length > mostBytes) throw jobsTooLarge(mostBytes);
       const spans: JobSpan[] = [];
       for (let at = 0; at < chunk.length; at++) {
         const byte = chunk[at] as number;

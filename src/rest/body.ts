@@ -13,9 +13,15 @@ const gzipNames = ['gzip', 'x-gzip'];
 /**
  * Yields the bytes of a JSON request body as they arrive, decompressed if its Content-Encoding is gzip.
  * @param most the caller refuses more bytes; a body that is announced to have more is not read
+ * @param refusal the error for that
  * @throws UnsupportedMediaType for another type, charset or encoding; TooLarge; Malformed for broken gzip; RequestTimeout
  */
-export function requestBody(request: Request, pace: Pace, most: number): AsyncIterable<Uint8Array> {
+export function requestBody(
+  request: Request,
+  pace: Pace,
+  most: number,
+  refusal: (most: number) => TooLarge = tooLarge,
+): AsyncIterable<Uint8Array> {
   const type = request.get('content-type') ?? '';
   if (!isJson(request))
     throw new UnsupportedMediaType(
@@ -24,7 +30,7 @@ export function requestBody(request: Request, pace: Pace, most: number): AsyncIt
   const encoding = (request.get('content-encoding') ?? 'identity').toLowerCase();
   const sent = streamBytes(request, pace);
   if (encoding === 'identity') {
-    if (Number(request.get('content-length')) > most) throw tooLarge(most);
+    if (Number(request.get('content-length')) > most) throw refusal(most);
     return sent;
   }
   if (!gzipNames.includes(encoding))

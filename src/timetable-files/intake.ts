@@ -11,6 +11,10 @@ import { openSpool, type Spool } from '../lessons/service.ts';
 import type { ReadBytes } from './text.ts';
 import { mostFiles } from './wire.ts';
 
+/** The error for a body of more than `most` bytes. */
+export const filesTooLarge = (most: number) =>
+  new TooLarge(`The body is larger than ${most} bytes; send fewer files, or a shorter term.`);
+
 const mostRest = 1_048_576;
 const piece = 65_536;
 const [quote, backslash] = [0x22, 0x5c];
@@ -109,8 +113,7 @@ async function takeIn(body: AsyncIterable<Uint8Array>, spool: Spool, mostBytes: 
   }
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > mostBytes)
-      throw new TooLarge(`The body is larger than ${mostBytes} bytes; send fewer files, or a shorter term.`);
+    if (size > mostBytes) throw filesTooLarge(mostBytes);
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     let from = 0;
     for (let at = 0; at < bytes.length; ) {

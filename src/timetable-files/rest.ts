@@ -57,7 +57,7 @@ export const routes = [
     },
     handle: async (context, { viewer, query, request, requestId }) => {
       const answer = await timetables.importTimetable(context, viewer, {
-        body: requestBody(request, context.config.Limits, context.config.Limits.JobBodyBytes),
+        body: requestBody(request, context.config.Limits, context.config.Limits.JobBodyBytes, timetables.filesTooLarge),
         check: (sent) => readInput(wire.timetableFiles, sent),
         format: query.Format,
         validateOnly: query.ValidateOnly,

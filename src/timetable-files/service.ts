@@ -8,6 +8,7 @@
  * column, and then nothing is stored.
  */
 export { type AcceptedTimetable, getImportedBatch, importTimetable } from './import.ts';
+export { filesTooLarge } from './intake.ts';
 export {
   changeProfile,
   createProfile,
