@@ -5,7 +5,10 @@ import { rests } from './resting.ts';
 /** The most rows of a portion. */
 export const mostForgotten = 5_000;
 
-/** SQL: whether a row of the table is one of a portion of the chosen ones. Leaves out those of resting tenants, and those that others hold. */
+/**
+ * SQL: whether a row of the table is in the next portion of the chosen rows. Rows of resting tenants, and rows that
+ * others have locked, are left for a later one.
+ */
 export const isForgotten = (table: string, chosen: RawBuilder<unknown>, order: RawBuilder<unknown> = sql``) =>
   sql<boolean>`ctid = any (array(
     select ctid from ${sql.table(table)} where ${chosen} and not ${rests(sql.ref(`${table}.mandator_id`))}

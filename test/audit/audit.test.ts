@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { auditSubjects } from '../../src/acts.ts';
 import { forgetOldActs } from '../../src/audit/service.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -20,7 +21,10 @@ beforeAll(async () => {
   user = masterData(service, await service.signIn());
   adminId = service.tenant.person('Admin').id;
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await releaseAll();
+  await service.stop();
+});
 
 test('contract 5.2 lists what acts are about', () => {
   const row = fs
@@ -193,4 +197,34 @@ test('an act is forgotten after the days of the setting', async () => {
   await sql`update audit set at = now() - interval '729 days' where id = ${latest.Id}`.execute(db);
   await forgetOldActs(db, service.context.config.Limits.AuditDays);
   expect((await read()).map(({ Id }) => Id)).toEqual([latest.Id]);
+});
+
+test('an old act that a transaction holds delays no others, and is forgotten later; those of a resting tenant stay', async () => {
+  const { db } = service.context;
+  const resting = await makeTenant(db, { code: 'resting' });
+  for (const [mandatorId, name] of [
+    [service.tenant.mandatorId, 'held'],
+    [service.tenant.mandatorId, 'free'],
+    [resting.mandatorId, 'resting'],
+  ])
+    await sql`
+      insert into audit (mandator_id, request_id, action, subject, subject_id, subject_name, changes, at)
+      values (${mandatorId}, 'old', 'change location', 'Location', 1, ${name}, '[]', now() - interval '731 days')`.execute(
+      db,
+    );
+  await sql`
+    insert into resting_tenant (mandator_id, code, state, until)
+    values (${resting.mandatorId}, 'resting', 'Frozen', now() + interval '1 hour')`.execute(db);
+  const forget = async () => {
+    await forgetOldActs(db, service.context.config.Limits.AuditDays);
+    const { rows } = await sql<{ name: string }>`
+      select subject_name as name from audit where request_id = 'old' order by id`.execute(db);
+    return rows.map(({ name }) => name);
+  };
+  const release = await hold(db, (trx) => sql`select from audit where subject_name = 'held' for update`.execute(trx));
+  expect(await forget()).toEqual(['held', 'resting']);
+  await release();
+  expect(await forget()).toEqual(['resting']);
+  await sql`delete from resting_tenant`.execute(db);
+  expect(await forget()).toEqual([]);
 });
