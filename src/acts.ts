@@ -92,7 +92,7 @@ export async function recordAct(
     .execute();
 }
 
-/** The request id of the operator's acts at the command line. */
+/** The operator at the command line: the request id of its acts, and the label of its temporary PINs. */
 export const commandLine = 'roomgate command line';
 
 /** Keeps a statement below PostgreSQL's limit of parameters. */

@@ -40,11 +40,11 @@ function refuseOthers(alsoKnownAs: readonly string[], ofOthers: readonly string[
 }
 
 /**
- * Erases a person. If it has been erased already, whatever version is named, only the further names are erased, of which the first
- * erasure did not know, or which came back since.
+ * Erases a person. If it has been erased already, only the further names are erased, whatever version is named: the first
+ * erasure did not know them, or they came back since.
  * @param alsoKnownAs names besides its own by which lessons name the person as a teacher, and further addresses
- * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for the teacher code or address of somebody else; Conflict for the last active
- * Admin, and for the person of a display; Unavailable while an import runs
+ * @throws Forbidden, NotFound, PreconditionFailed; InvalidInput for the teacher code or address of somebody else; Conflict
+ * for the last active Admin, and for the person of a display; Unavailable while an import runs
  */
 export function erasePerson(
   db: Database,

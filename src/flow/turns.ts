@@ -58,7 +58,7 @@ export type TurnWork = {
   isUrgent?: boolean;
   /** Milliseconds that it has waited already, perhaps for another process: urgent work goes in this order. */
   waitedMs?: number;
-  /** Work that may take long. It has turns besides the tenant's others, in at most half of the usual places. */
+  /** Work that may take long. It has turns besides the tenant's others, in half of the places and in slow ones. */
   isSpare?: boolean;
 };
 

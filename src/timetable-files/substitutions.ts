@@ -32,7 +32,7 @@ function newRoomsOf({ rooms }: ChangeEntry, { roomOf }: Rules): string[] | undef
   return rooms.length === 0 ? undefined : sorted(rooms.flatMap((room) => roomOf(room) ?? []));
 }
 
-/** The rooms to which a change moves its lessons, and the one in which one of them is already, if any. */
+/** The rooms to which a change moves its lessons, and the one that a lesson gets, unless all are left out. */
 type Move = { rooms: readonly string[]; home: string | undefined; change: ChangeEntry };
 
 /** Assigns the rooms of a move: lessons that are in one of them stay; the others share the remaining rooms. */
