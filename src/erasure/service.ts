@@ -29,6 +29,16 @@ async function listOfOthers(trx: Transaction, mandatorId: number, names: readonl
   return rows.map(({ name }) => name);
 }
 
+/** Whether another person of the tenant has this name as well: who is named without an address may be that one. */
+async function isOfOther(trx: Transaction, mandatorId: number, name: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from person
+    where mandator_id = ${mandatorId} and erased_at is null and name_key(name) = name_key(${name}) limit 1`.execute(
+    trx,
+  );
+  return rows.length > 0;
+}
+
 function refuseOthers(alsoKnownAs: readonly string[], ofOthers: readonly string[]): void {
   const faults = alsoKnownAs.flatMap((name, at) => {
     const message = `${JSON.stringify(name)} is the TeacherCode or the Email of another person.`;
@@ -67,7 +77,11 @@ export function erasePerson(
     const ofOthers = await listOfOthers(trx, mandatorId, all);
     refuseOthers(alsoKnownAs, ofOthers);
     const names = all.filter((name) => !ofOthers.includes(name));
-    const organizer = { emails: [...(before ? [before.email] : []), ...alsoKnownAs], names };
+    const isKept = before && !alsoKnownAs.includes(before.name) && (await isOfOther(trx, mandatorId, before.name));
+    const organizer = {
+      emails: [...(before ? [before.email] : []), ...alsoKnownAs],
+      names: isKept ? names.filter((name) => name !== before.name) : names,
+    };
     const tokens = await deleteTokensOf(trx, mandatorId, id, names);
     await holdImports(trx, mandatorId);
     const taught = await findLessonsNaming(trx, mandatorId, names);

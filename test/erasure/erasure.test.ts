@@ -327,6 +327,23 @@ describe('an erased person', () => {
     },
   );
 
+  test('leaves the organizer without an address whose name another person has too, unless that name is given', async () => {
+    const { db } = service.context;
+    const { mandatorId, resources } = service.tenant;
+    const names = { Name: 'Thomas Namesake' };
+    const [thomas, other] = [await makePerson(names), await makePerson({ Name: 'thomas namesake' })];
+    await sql`
+      insert into booking (mandator_id, resource_id, kind, status, origin, occupied, organizer_name)
+      values (${mandatorId}, ${resources[1]!.id}, 'MailItem', 'Confirmed', 'Mail', tstzrange(${slot(400)}, ${slot(401)}), ${names.Name})`.execute(
+      db,
+    );
+    const organizers = async () =>
+      (await db.selectFrom('booking').where('organizer_name', '=', names.Name).select('id').execute()).length;
+    expect([(await erase(thomas)).status, await organizers()]).toEqual([200, 1]);
+    expect([(await erase(thomas, { AlsoKnownAs: [names.Name] })).status, await organizers()]).toEqual([200, 0]);
+    expect((await admin.get(other.path)).body).toMatchObject({ Name: 'thomas namesake', ErasedAt: null });
+  });
+
   test('403, 404, 412, 422', async () => {
     const grace = await makePerson();
     expect((await erase(grace, {}, user)).status).toBe(403);
