@@ -818,6 +818,14 @@ describe('the link', () => {
     link.close();
   });
 
+  test('waits longer each time for a server that ends every stream with its first frame', async () => {
+    const world = makeWorld(async (_query, signal) => streamOf(signal, ended('Restarting', 0)));
+    const link = world.open();
+    await world.pass(10_000);
+    expect(world.calls.map(({ at }) => at)).toEqual([0, 500, 2_000, 4_500, 9_000]);
+    link.close();
+  });
+
   test('comes back when the server was restarted, and not when the device was revoked', async () => {
     const restarted = makeWorld(async (_query, signal) => streamOf(signal, sentSnapshot, ended('Restarting', 8)));
     const link = restarted.open();

@@ -116,7 +116,8 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   async function follow(): Promise<Outcome> {
     const mine = (abort = new AbortController());
     const asked = ports.ticks();
-    let heard = false;
+    /** How many frames it has brought. */
+    let heard = 0;
     let isSilent = false;
     let cancel = ports.after(firstFrameWithinMs, () => {
       isSilent = true;
@@ -125,7 +126,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
     const take = (sent: SentFrame): Outcome | undefined => {
       const frame = readFrame(sent);
       const fits = feed.take(frame, heard ? undefined : ports.ticks() - asked, !heard);
-      heard = true;
+      heard++;
       heardAt = ports.ticks();
       isStreamSilent = false;
       cancel();
@@ -134,8 +135,8 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       if (!fits) return { kind: 'later', seconds: 0 };
       if (frame.kind !== 'ended') return undefined;
       const seconds = frame.retryAfterSeconds;
-      // Rights have changed, perhaps not for the last time.
-      if (seconds === 0) attempt = 0;
+      // Rights have changed, perhaps not for the last time. A stream that ends with its first frame is no reason to hurry.
+      if (seconds === 0 && heard > 1) attempt = 0;
       return seconds === null ? { kind: 'refused' } : { kind: 'later', seconds };
     };
     try {
