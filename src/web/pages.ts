@@ -53,17 +53,15 @@ function withoutSpaces(line: string): string {
 
 /**
  * Strips types, comments and layout. Line breaks can go, because the compiler ends each statement with a semicolon, and texts
- * of several lines are GraphQL. The last semicolon of a block can go, because
- * no loop has an empty body.
+ * of several lines are GraphQL. The semicolon at the end of a block can go, because no loop has an empty body.
  */
 async function stripScript(text: string): Promise<string> {
   return withoutIndents(await stripTypes(text))
     .split('\n')
     .map(withoutSpaces)
     .join('\n')
-    .replace(/([{,;([])\n/g, '$1')
-    .replace(/\n([}\])])/g, '$1')
-    .replaceAll(';}', '}');
+    .replace(/;?\n([}\])])/g, '$1')
+    .replace(/([{,;([])\n/g, '$1');
 }
 
 const stripStyle = (text: string) =>
