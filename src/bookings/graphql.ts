@@ -84,7 +84,7 @@ function addQueries(builder: Builder, { booking, order }: BookingTypes, { filter
     bookings: t.field({
       type: connection,
       args: {
-        filter: t.arg({ type: filter, required: true, description: 'Which ones.' }),
+        filter: t.arg({ type: filter, required: true, description: 'The filter of the list.' }),
         order: t.arg({ type: order, description: bookingOrder.description ?? '' }),
         ...pageArguments(t.arg),
       },

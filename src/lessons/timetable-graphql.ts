@@ -160,7 +160,7 @@ export const addTimetable: AddTypes = (builder) => {
     lessons: t.field({
       type: lessonConnection,
       args: {
-        filter: t.arg({ type: filter, description: 'Which ones.' }),
+        filter: t.arg({ type: filter, description: 'The filter of the list.' }),
         order: t.arg({
           type: enumNamed<'Ascending' | 'Descending'>('SortOrder'),
           description: wire.lessonOrder.description ?? '',
