@@ -3,9 +3,8 @@ import pg from 'pg';
 import { type Database, poolOf } from '../../src/db/database.ts';
 
 /**
- * The texts of the statements that `work` sends through a pool. Others in this process speak to PostgreSQL meanwhile: who listens or
- * looks after a silent statement, over connections of its own; who sets up a new connection, before the pool gives it out; and
- * who counts the requests of a minute.
+ * The texts of the statements that `work` sends through a pool, without those that this process sends anyway: over connections
+ * outside of the pool, to set up a connection before the pool gives it out, and to count the requests of a minute.
  */
 export async function statementsOf<Answer>(
   db: Database,
