@@ -1,5 +1,9 @@
 import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
+import { ahead } from './ahead.ts';
+
+/** When the booking of hour 0 begins. */
+export const firstStored = Date.parse(ahead('2027-03-01T00:00Z'));
 
 /** Inserts consecutive bookings of an hour each in one room, directly into the table; `first` is the first one's hour. */
 export async function insertBookings(
@@ -14,7 +18,7 @@ export async function insertBookings(
     select ${mandatorId}, ${resourceId}, ${kind}, ${isRequested ? 'Tentative' : 'Confirmed'},
       ${isRequested ? 'Requested' : null}, 'Api', 'Sitzung',
       tstzrange(start, start + interval '1 hour')
-    from (select timestamptz '2027-03-01T00:00Z' + make_interval(hours => ${first} + hour) as start
+    from (select ${new Date(firstStored)}::timestamptz + make_interval(hours => ${first} + hour) as start
       from generate_series(0, ${count} - 1) as hour) as slot
     returning id`.execute(db);
   return rows.map(({ id }) => id);

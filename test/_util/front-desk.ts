@@ -6,19 +6,14 @@ import type { Viewer } from '../../src/context.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import type { DB } from '../../src/db/tables.ts';
 import { openLog } from '../../src/log.ts';
+import { springForward } from './ahead.ts';
 import { makeTenant } from './factories.ts';
 import { cloneDatabase } from './postgres.ts';
 
 const hour = 3_600_000;
 
-/** The last Sunday of March of the next year, when Europe's clocks are set ahead at 01:00Z; as a date. */
-const springForward = (() => {
-  const last = new Date(Date.UTC(new Date().getUTCFullYear() + 1, 2, 31));
-  return new Date(last.getTime() - last.getUTCDay() * 24 * hour);
-})();
-
-/** `days` after the clock change, at an hour of UTC. */
-export const at = (days: number, hours: number) => new Date(springForward.getTime() + (days * 24 + hours) * hour);
+/** `days` after Europe's clocks are set ahead, at an hour of UTC. */
+export const at = (days: number, hours: number) => new Date(springForward + (days * 24 + hours) * hour);
 
 /** A database with tenants, and calls of services by their persons. */
 export async function openFrontDesk() {

@@ -1,3 +1,4 @@
+import { ahead } from './ahead.ts';
 import { fetchWhole } from './fetch-whole.ts';
 
 export type Lesson = Record<string, unknown> & {
@@ -32,7 +33,7 @@ export type BatchRecord = Record<string, unknown> & {
 };
 
 const hour = 3_600_000;
-const firstMonday = Date.UTC(2027, 1, 1, 7);
+export const firstMonday = Date.parse(ahead('2027-02-01T07:00Z'));
 
 const instant = (milliseconds: number) => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 
