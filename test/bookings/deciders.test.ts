@@ -1,11 +1,12 @@
 /** Whoever may decide about private requests sees and finds them as their owner does; so does who has decided. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ahead } from '../_util/ahead.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 type Tree = Record<string, unknown>;
 
-const days = 'From=2027-03-01T00:00:00Z&To=2027-03-05T00:00:00Z';
+const days = ahead('From=2027-03-01T00:00:00Z&To=2027-03-05T00:00:00Z');
 
 let service: Service;
 let admin: MasterData;
@@ -57,8 +58,8 @@ beforeAll(async () => {
   const first = await post(owner, '/bookings', {
     ResourceId: resourceId,
     Subject: 'Geheim',
-    Start: '2027-03-01T09:00:00Z',
-    End: '2027-03-01T10:00:00Z',
+    Start: ahead('2027-03-01T09:00:00Z'),
+    End: ahead('2027-03-01T10:00:00Z'),
     IsPrivate: true,
     RecurrenceRule: 'FREQ=DAILY;COUNT=2',
   });
@@ -97,8 +98,8 @@ async function meet(caller: MasterData): Promise<unknown[]> {
   const { status, body } = await caller.post('/bookings', {
     ResourceId: requests.resourceId,
     Subject: 'Probe',
-    Start: '2027-03-01T09:00:00Z',
-    End: '2027-03-01T10:00:00Z',
+    Start: ahead('2027-03-01T09:00:00Z'),
+    End: ahead('2027-03-01T10:00:00Z'),
     RecurrenceRule: 'FREQ=DAILY;COUNT=2',
   });
   expect(status).toBe(409);

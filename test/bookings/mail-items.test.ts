@@ -6,12 +6,11 @@ import { type Asking, type MailPlace, planPlaces } from '../../src/bookings/mail
 import { lockRooms } from '../../src/bookings/occupation.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
-import { insertBookings } from '../_util/bookings-table.ts';
+import { firstStored, insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
 const hour = 3_600_000;
-const begin = Date.parse('2027-03-01T00:00Z');
 const overlap = (one: MailPlace, other: MailPlace) => one.from < other.to && other.from < one.to;
 
 type Item = Asking & { name: string };
@@ -133,8 +132,8 @@ describe('bookings of items', () => {
     key,
     bookingId,
     booking: place && {
-      start: new Date(begin + place.from * hour),
-      end: new Date(begin + place.to * hour),
+      start: new Date(firstStored + place.from * hour),
+      end: new Date(firstStored + place.to * hour),
       status: 'Confirmed',
       precedence: 0,
       subject: key,
@@ -147,8 +146,8 @@ describe('bookings of items', () => {
 
   async function active(resourceId: number): Promise<string[]> {
     const { rows } = await sql<{ told: string }>`
-      select subject || ' ' || extract(epoch from lower(occupied) - ${new Date(begin)}) / 3600 || '-'
-        || extract(epoch from upper(occupied) - ${new Date(begin)}) / 3600 as told
+      select subject || ' ' || extract(epoch from lower(occupied) - ${new Date(firstStored)}) / 3600 || '-'
+        || extract(epoch from upper(occupied) - ${new Date(firstStored)}) / 3600 as told
       from booking where resource_id = ${resourceId} and kind = 'MailItem' and status in ('Confirmed', 'Tentative')`.execute(
       db,
     );

@@ -1,6 +1,7 @@
 /** Answers to other persons do not depend on the content of a private booking. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { ahead } from '../_util/ahead.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 let service: Service;
@@ -28,7 +29,7 @@ async function fill(content: Content): Promise<void> {
   });
 }
 
-const window = 'From=2027-03-01T00:00:00Z&To=2027-03-31T00:00:00Z';
+const window = ahead('From=2027-03-01T00:00:00Z&To=2027-03-31T00:00:00Z');
 
 beforeAll(async () => {
   service = await startService({ Role: 'Web' });
@@ -80,7 +81,7 @@ beforeAll(async () => {
   const { rows } = await sql<{ id: number }>`
     insert into booking (mandator_id, resource_id, kind, status, origin, is_private, occupied)
     values (${mandatorId}, ${tenant.resources[0]!.id}, 'MailItem', 'Confirmed', 'Mail', true,
-      tstzrange('2027-03-01T08:00Z', '2027-03-01T09:00Z')) returning id`.execute(context.db);
+      tstzrange(${ahead('2027-03-01T08:00Z')}, ${ahead('2027-03-01T09:00Z')})) returning id`.execute(context.db);
   bookingId = rows[0]!.id;
 });
 afterAll(() => service.stop());
@@ -99,8 +100,8 @@ function questions(): Asked[] {
   ]);
   const fields =
     'id uid subject description status kind isPrivate seriesId recurrenceRule version changedAt organizer { displayName } createdBy { displayName } origin { system batchId jobKey lessonKey mailItemId } lessonSummary { subject } lessons { id }';
-  const filter = 'from: "2027-03-01T00:00:00Z", to: "2027-03-31T00:00:00Z"';
-  const place = { ResourceId: resourceId, Start: '2027-03-01T08:00:00Z', End: '2027-03-01T09:00:00Z' };
+  const filter = ahead('from: "2027-03-01T00:00:00Z", to: "2027-03-31T00:00:00Z"');
+  const place = { ResourceId: resourceId, Start: ahead('2027-03-01T08:00:00Z'), End: ahead('2027-03-01T09:00:00Z') };
   return [
     rest(`v1.0/bookings/${bookingId}`),
     rest(`v1.0/bookings?${window}`),

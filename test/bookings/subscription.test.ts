@@ -6,6 +6,7 @@ import { watchBookings } from '../../src/bookings/watch.ts';
 import { cursorAt, findEnd } from '../../src/changes/service.ts';
 import { forgetOldChanges } from '../../src/changes/upkeep.ts';
 import type { Viewer } from '../../src/context.ts';
+import { ahead } from '../_util/ahead.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type Answer, type GraphqlService, startGraphql } from '../_util/graphql.ts';
@@ -151,7 +152,7 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
   });
 
   test('tells a new booking that fits the filter, and a changed one of its room whatever became of it', async () => {
-    const window = { from: '2027-03-01T00:00:00Z', to: '2027-03-02T00:00:00Z', status: 'Confirmed' };
+    const window = { from: ahead('2027-03-01T00:00:00Z'), to: ahead('2027-03-02T00:00:00Z'), status: 'Confirmed' };
     const stream = watch(transport, { ...window, resourceId: String(room()), kind: 'Booking' });
     await greeted(stream);
     const [fits] = await insert({ first: 2 });
@@ -165,7 +166,7 @@ describe.each<Transport>(['sse', 'ws'])('bookings over %s', (transport) => {
     await update(fits, `status = 'Cancelled'`);
     await until(() => stream.frames.length === 3);
     // The booking moves to another time, to another room, and back from there.
-    await update(fits, `occupied = tstzrange('2027-05-01T08:00Z', '2027-05-01T09:00Z')`);
+    await update(fits, ahead(`occupied = tstzrange('2027-05-01T08:00Z', '2027-05-01T09:00Z')`));
     await until(() => stream.frames.length === 4);
     await update(fits, `resource_id = ${room(1)}`);
     await until(() => stream.frames.length === 5);
