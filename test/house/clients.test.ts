@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
-import { makeJobs } from '../_util/lessons.ts';
+import { firstMonday, makeJobs } from '../_util/lessons.ts';
 import { pepper } from '../_util/pepper.ts';
 import { type Service, startService, testConfig } from '../_util/service.ts';
 import { describeReal, findMissing } from '../mail/_util/real-servers.ts';
@@ -140,7 +140,7 @@ async function argumentsFor(prefix: string, weeksLater: number): Promise<string[
     mandatorId: tenant.mandatorId,
     personId: tenant.person('User').id,
   });
-  const from = Date.UTC(2027, 1, 1, 7) + weeksLater * 7 * 86_400_000;
+  const from = firstMonday + weeksLater * 7 * 86_400_000;
   return [service.url, tenant.code, pin, JSON.stringify(makeJobs(3, { prefix, rooms: ['R1'], from }))];
 }
 

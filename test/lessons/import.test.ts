@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { nextYear } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import {
   type BatchRecord,
+  firstMonday,
   type Job,
   type Lesson,
   type LessonClient,
@@ -26,7 +28,7 @@ afterAll(() => service.stop());
 let terms = 0;
 /** Jobs in a time of their own, so that tests do not meet. */
 const freshJobs = (lessons: number, prefix: string) =>
-  makeJobs(lessons, { rooms, prefix, from: Date.UTC(2027, 1, 1, 7) + 7 * 86_400_000 * 52 * ++terms });
+  makeJobs(lessons, { rooms, prefix, from: firstMonday + 7 * 86_400_000 * 52 * ++terms });
 
 async function count(table: 'lesson' | 'booking' | 'lesson_job'): Promise<number> {
   const { n } = await service.context.db
@@ -134,11 +136,11 @@ describe('LessonsCreated', () => {
     const { importJobs } = lessonClient(fresh, await fresh.signIn());
     const inOneRoom = (lessons: number, prefix: string, year: number) =>
       makeJobs(lessons, { rooms: ['R001'], prefix, from: Date.UTC(year, 0, 4, 7) });
-    await importJobs(inOneRoom(3_000, 'stored-', 2027));
+    await importJobs(inOneRoom(3_000, 'stored-', nextYear));
     await sql`analyze booking`.execute(fresh.context.db);
     await until('the import is told', async () => (await readsOf(fresh)).checks > 3_000);
     const before = await readsOf(fresh);
-    const jobs = inOneRoom(1_000, 'faulty-', 2037);
+    const jobs = inOneRoom(1_000, 'faulty-', nextYear + 10);
     lessonOf(jobs.at(-1)).RessourceName = 'Nowhere';
     expect(await importJobs(jobs)).toMatchObject({ ErrorCount: 1, ImportStatus: 'LessonsImportFailed' });
     // Sessions tell what they did a little later.

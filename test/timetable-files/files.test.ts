@@ -12,6 +12,7 @@ import { withIntake } from '../../src/timetable-files/intake.ts';
 import { planJob } from '../../src/timetable-files/lessons.ts';
 import { readFile } from '../../src/timetable-files/reading.ts';
 import { openTerm } from '../../src/timetable-files/term.ts';
+import { nextYear } from '../_util/ahead.ts';
 import { times } from '../_util/long.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterSchool, fixture, small } from './_util/school.ts';
@@ -385,7 +386,7 @@ describe('faults', () => {
 
   test('lessons of a CSV meet in a shared room at one time, and nowhere else', async () => {
     const school = await enterSchool(service);
-    const text = 'Datum;Von;Bis;Raum;Fach\n15.03.2027;8:00;8:45;R101;M\n15.03.2027;8:00;8:45;R101;D';
+    const text = `Datum;Von;Bis;Raum;Fach\n15.03.${nextYear};8:00;8:45;R101;M\n15.03.${nextYear};8:00;8:45;R101;D`;
     const refused = await school.client.end((await school.accept({ 'a.csv': text }, {})).BatchId);
     expect(refused.Errors).toMatchObject([{ Code: 'ResourceConflict' }]);
     await school.imports({ 'a.csv': text }, { sharedRooms: ['r101'] });

@@ -1,5 +1,6 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { nextYear } from '../_util/ahead.ts';
 import { masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterSchool, fixture, fixtureJson, small } from './_util/school.ts';
@@ -108,7 +109,7 @@ describe('the published example', () => {
   test('what is wrong with a lesson is told with the line of its file by the batch, too', async () => {
     const school = await enterSchool(service, ['R101', 'Küche']);
     const row = (begin: string, room: string, subject: string) =>
-      `14.06.2027;${begin};9:30;${room};${subject};Titel ${subject}`;
+      `14.06.${nextYear};${begin};9:30;${room};${subject};Titel ${subject}`;
     const head = 'Datum;Von;Bis;Raum;Fach;Titel';
     const rows = [row('8:00', 'R101', 'M'), '', row('8:00', 'Küche', 'D')];
     const files = { 'a.csv': head, 'b.csv': [head, ...rows, row('9:00', 'R101', 'E')].join('\n') };
