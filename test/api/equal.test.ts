@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { ahead } from '../_util/ahead.ts';
 import { pairDevice } from '../_util/displays.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -58,8 +59,8 @@ const cases: Record<string, () => Promise<Case>> = {
       ResourceId: room(),
       Subject: 'Rat',
       Description: 'Sitzung',
-      Start: '2027-06-07T08:00:00Z',
-      End: '2027-06-07T09:00:00Z',
+      Start: ahead('2027-06-07T08:00:00Z'),
+      End: ahead('2027-06-07T09:00:00Z'),
     }),
   'patch resources/{id}': () =>
     record('/resources', {

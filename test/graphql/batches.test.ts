@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { claimIdempotencyKey } from '../../src/db/idempotency.ts';
+import { ahead } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import {
@@ -57,8 +58,8 @@ const failed = {
 
 const lesson = {
   lessonKey: 'L-1',
-  start: '2027-01-11T08:00:00Z',
-  end: '2027-01-11T08:45:00Z',
+  start: ahead('2027-01-11T08:00:00Z'),
+  end: ahead('2027-01-11T08:45:00Z'),
   resourceName: 'R001',
 };
 
@@ -230,7 +231,7 @@ describe('createLessonJobs', () => {
       batch: { importStatus: 'AwaitingLessonCreation', jobCount: 1 },
     });
     const batch = result?.__typename === 'BatchAccepted' ? result.batch : undefined;
-    const times = { Beginn: '2027-01-11T08:00:00Z', Ende: '2027-01-11T08:45:00Z' };
+    const times = { Beginn: ahead('2027-01-11T08:00:00Z'), Ende: ahead('2027-01-11T08:45:00Z') };
     const room = { RessourceName: 'R001', RessourceId: 7 };
     expect(await storedBody(batch?.id)).toEqual({
       JobID: 'J-1',
@@ -291,7 +292,7 @@ describe('createLessonJobs', () => {
   });
 
   test('answers ConflictProblem while the first call with its key is still running, as importTimetable does', async () => {
-    const content = Buffer.from('Datum;Beginn;Ende;Raum\n2027-01-11;09:00;09:45;R001').toString('base64');
+    const content = Buffer.from(ahead('Datum;Beginn;Ende;Raum\n2027-01-11;09:00;09:45;R001')).toString('base64');
     const body = {
       query: `mutation ($jobs: [LessonJobInput!]!, $input: TimetableFilesInput!, $key: String!) {
         createLessonJobs(jobs: $jobs, options: { idempotencyKey: $key }) { __typename ... on Problem { code message } }

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Client } from '../../examples/front-end/client.ts';
 import { createPin, revokePin } from '../../src/identity/service.ts';
+import { ahead } from '../_util/ahead.ts';
 import { layCable } from '../_util/cable.ts';
 import { freePort } from '../_util/free-port.ts';
 import { pepper } from '../_util/pepper.ts';
@@ -58,8 +59,8 @@ afterAll(async () => {
   await service.stop();
 });
 
-const day = { from: '2027-03-03T00:00:00Z', to: '2027-03-04T00:00:00Z' };
-const at = (hour: number) => `2027-03-03T${String(hour).padStart(2, '0')}:00:00Z`;
+const day = { from: ahead('2027-03-03T00:00:00Z'), to: ahead('2027-03-04T00:00:00Z') };
+const at = (hour: number) => ahead(`2027-03-03T${String(hour).padStart(2, '0')}:00:00Z`);
 
 async function roomNamed(name: string) {
   const room = (await listRooms(mine.client)).find((each) => each.name === name);
@@ -138,7 +139,7 @@ test('what others book is drawn, also what they booked while the connection was 
 
 test('a connection that goes silent without an end is replaced, and what was booked meanwhile is drawn', async () => {
   const { room } = await roomNamed('R5');
-  const shown = { resourceId: room.id, from: '2027-03-10T00:00:00Z', to: '2027-03-11T00:00:00Z' };
+  const shown = { resourceId: room.id, from: ahead('2027-03-10T00:00:00Z'), to: ahead('2027-03-11T00:00:00Z') };
   const line = await layCable(service.url);
   // Only the socket goes through the cable: fetch would keep a silent connection, and Node.js give it to the next socket.
   const { fetch } = globalThis;
@@ -150,10 +151,18 @@ test('a connection that goes silent without an end is replaced, and what was boo
   const stop = new AbortController();
   const following = follow(beside.client, shown, stop.signal);
   const isSeen = (subject: string) => pages.at(-1)?.includes(subject) === true;
-  await book(theirs, shown, room, { subject: 'Heard', start: '2027-03-10T08:00:00Z', end: '2027-03-10T09:00:00Z' });
+  await book(theirs, shown, room, {
+    subject: 'Heard',
+    start: ahead('2027-03-10T08:00:00Z'),
+    end: ahead('2027-03-10T09:00:00Z'),
+  });
   await until(() => isSeen('Heard'));
   line.strand();
-  await book(theirs, shown, room, { subject: 'Unheard', start: '2027-03-10T09:00:00Z', end: '2027-03-10T10:00:00Z' });
+  await book(theirs, shown, room, {
+    subject: 'Unheard',
+    start: ahead('2027-03-10T09:00:00Z'),
+    end: ahead('2027-03-10T10:00:00Z'),
+  });
   await until(() => isSeen('Unheard'));
   stop.abort();
   await following;
@@ -327,7 +336,7 @@ test('what begins exactly where the shown time ends is not drawn', async () => {
   await whileFollowing(shown, async () => {
     for (const [subject, start, last] of [
       ['Last', at(22), at(23)],
-      ['Tomorrow', shown.to, '2027-03-04T01:00:00Z'],
+      ['Tomorrow', shown.to, ahead('2027-03-04T01:00:00Z')],
       ['Very last', at(23), shown.to],
     ] as const) {
       await book(theirs, shown, room, { subject, start, end: last });

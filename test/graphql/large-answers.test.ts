@@ -8,6 +8,7 @@ import type { Viewer } from '../../src/context.ts';
 import { LimitExceeded } from '../../src/errors.ts';
 import { openLargeAnswers } from '../../src/flow/large-answers.ts';
 import { Outbox } from '../../src/graphql/outbox.ts';
+import { ahead, nextYear } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -22,7 +23,7 @@ let locationId: number;
 const slabs = { inUse: 0, most: 0 };
 
 const minute = 60_000;
-const from = Date.UTC(2027, 2, 1);
+const from = Date.parse(ahead('2027-03-01T00:00Z'));
 const bookings = 1_344;
 const at = (minutes: number) => new Date(from + minutes * minute).toISOString();
 
@@ -315,7 +316,7 @@ test('a person that takes none of its large answers gets no more of them until i
 });
 
 const quarter = () => `input: { from: "${at(0)}", to: "${at(92 * 1_440)}" }`;
-const year = 'from: "2027-01-01", to: "2027-12-31"';
+const year = `from: "${nextYear}-01-01", to: "${nextYear}-12-31"`;
 /** Fields of which the answer may be large, with short ones. */
 const fields: [name: string, field: () => string][] = [
   ['availability', () => `availability(${quarter()}) { free { start } }`],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ahead } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
 import { type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
@@ -49,7 +50,7 @@ describe('updateLessonJobs and deleteLessonJobs', () => {
         jobKey: 'J-1',
         designation: null,
         replaceLessons: true,
-        lessons: [{ lessonKey: 'L-1', subject: null, classes: null, start: '2027-01-11T08:00:00Z' }],
+        lessons: [{ lessonKey: 'L-1', subject: null, classes: null, start: ahead('2027-01-11T08:00:00Z') }],
       },
     ];
     const { data, errors } = await service.run(UpdateLessonJobsDocument, { jobs });
@@ -61,7 +62,7 @@ describe('updateLessonJobs and deleteLessonJobs', () => {
       JobID: 'J-1',
       Bezeichnung: null,
       ReplaceLektionList: true,
-      LektionList: [{ LektionId: 'L-1', Beginn: '2027-01-11T08:00:00Z', Fach: null, Klassen: null }],
+      LektionList: [{ LektionId: 'L-1', Beginn: ahead('2027-01-11T08:00:00Z'), Fach: null, Klassen: null }],
     });
   });
 
@@ -150,7 +151,10 @@ describe('lessonJobs and lessons', () => {
     ['', null],
     ['JobID=J0', { jobKey: 'J0' }],
     ['RessourceName=r002', { resourceName: 'r002' }],
-    ['From=2027-02-01T07:30:00Z&To=2027-02-02T07:00:00Z', { from: '2027-02-01T07:30:00Z', to: '2027-02-02T07:00:00Z' }],
+    [
+      ahead('From=2027-02-01T07:30:00Z&To=2027-02-02T07:00:00Z'),
+      { from: ahead('2027-02-01T07:30:00Z'), to: ahead('2027-02-02T07:00:00Z') },
+    ],
     ['JobID=unknown', { jobKey: 'unknown' }],
   ])('lessons: the same values as REST with %j', async (query, filter) => {
     const { data } = await run(ListLessonsDocument, { filter });

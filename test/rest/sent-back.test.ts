@@ -1,5 +1,6 @@
 /** Any record that was read can be sent back with changes. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ahead } from '../_util/ahead.ts';
 import { pairDevice } from '../_util/displays.ts';
 import { type MasterData, masterData, type Reply } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -38,8 +39,8 @@ beforeAll(async () => {
     booking: await make('/bookings', {
       ResourceId: room,
       Subject: 'Sitzung',
-      Start: '2027-03-01T09:00:00Z',
-      End: '2027-03-01T10:00:00Z',
+      Start: ahead('2027-03-01T09:00:00Z'),
+      End: ahead('2027-03-01T10:00:00Z'),
       RecurrenceRule: 'FREQ=WEEKLY;COUNT=2',
     }),
     rules: `/opening-hours/${room}/rules`,

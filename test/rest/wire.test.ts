@@ -26,6 +26,7 @@ import { presentError } from '../../src/graphql/errors.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { handleErrors } from '../../src/rest/errors.ts';
+import { ahead } from '../_util/ahead.ts';
 import { type LessonClient, lessonClient } from '../_util/lessons.ts';
 import { pepper } from '../_util/pepper.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -90,13 +91,15 @@ describe('casing', () => {
 
   test('bodies: both spellings are read the same, whatever the header says', async () => {
     const room = service.tenant.resources[0]?.name;
-    const times = { beginn: '2027-02-01T08:00:00Z', ende: '2027-02-01T09:00:00Z', ressourceName: room };
+    const times = { beginn: ahead('2027-02-01T08:00:00Z'), ende: ahead('2027-02-01T09:00:00Z'), ressourceName: room };
     const lower = await submit([{ jobId: 'camel', lektionList: [{ lektionId: '1', ...times }] }]);
     const mixed = await submit(
       [
         {
           JobId: 'mixed',
-          lektionList: [{ LektionId: '1', ...times, beginn: '2027-02-02T08:00:00Z', ende: '2027-02-02T09:00:00Z' }],
+          lektionList: [
+            { LektionId: '1', ...times, beginn: ahead('2027-02-02T08:00:00Z'), ende: ahead('2027-02-02T09:00:00Z') },
+          ],
         },
       ],
       camel,

@@ -1,4 +1,5 @@
 /** Groups, policies, holiday calendars, a room that moves and a person with another address, whatever the front. */
+import { nextYear } from '../../_util/ahead.ts';
 import type { RecordCalls } from '../../_util/fronts-records.ts';
 import { book, has, hourOf, items, on, type Row, refused } from './scenarios.ts';
 
@@ -26,11 +27,16 @@ const refusals = (noun: Noun, id: string, stale: number, newOne: object): Row[] 
 const cold = { resourceId: 'room R003', kind: 'Heating', text: 'zu kalt', key: 'cold' };
 
 const christmas = [
-  ...['BEGIN:VCALENDAR', 'BEGIN:VEVENT', 'DTSTART:20271224', 'DTEND:20271227', 'SUMMARY:Weihnachten'],
+  ...['BEGIN:VCALENDAR', 'BEGIN:VEVENT', `DTSTART:${nextYear}1224`, `DTEND:${nextYear}1227`, 'SUMMARY:Weihnachten'],
   ...['END:VEVENT', 'END:VCALENDAR'],
 ].join('\r\n');
 const ferien = { name: 'Ferien', locationId: 'campus', ics: christmas };
-const holiday = { name: 'Weihnachten', fromDate: '2027-12-24', toDate: '2027-12-26', locationId: 'campus' };
+const holiday = {
+  name: 'Weihnachten',
+  fromDate: `${nextYear}-12-24`,
+  toDate: `${nextYear}-12-26`,
+  locationId: 'campus',
+};
 
 const noRule = {
   leadMinutes: null,
@@ -193,7 +199,7 @@ export const recordScenarios: Record<string, Row[]> = {
     [list('holidayCalendar', { locationId: 'annex' }), items(), 'admin'],
     [list('holidayCalendar'), refused('FORBIDDEN')],
     [list('holiday'), items({ holidayId: 'holiday 1', calendarId: 'calendar 1', ...holiday, closes: true })],
-    [list('holiday', { from: '2027-12-27' }), items()],
+    [list('holiday', { from: `${nextYear}-12-27` }), items()],
     [
       change('holidayCalendar', 'calendar 1', 1, { name: 'Feste', closes: false }),
       has({ name: 'Feste', closes: false, locationId: 'campus', version: 2 }),
