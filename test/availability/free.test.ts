@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { addDays } from '../../src/time/days.ts';
 import { localDateOf, startOfDate } from '../../src/time/zones.ts';
+import { ahead } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -12,9 +13,9 @@ let service: Service;
 let admin: MasterData;
 let user: MasterData;
 let site: { [Name: string]: number };
-const at = '2027-03-01T08:00:00Z';
+const at = ahead('2027-03-01T08:00:00Z');
 
-/** What occupies the rooms of the site on 2027-03-01, in UTC; its clocks are an hour ahead. */
+/** What occupies the rooms of the site on that Monday, in UTC; its clocks are an hour ahead. */
 const rooms: {
   Name: string;
   Capacity?: number;
@@ -61,7 +62,7 @@ function endOfDay(timeZone: string, days: number, minutes: number): Date {
 
 /** Straight into the table. */
 async function occupy(resourceId: number, span: string, status = 'Confirmed'): Promise<void> {
-  const [from, to] = span.split(' ').map((clock) => `2027-03-01T${clock}Z`);
+  const [from, to] = span.split(' ').map((clock) => ahead(`2027-03-01T${clock}Z`));
   await sql`
     insert into booking (mandator_id, resource_id, kind, status, origin, subject, occupied)
     values (${service.tenant.mandatorId}, ${resourceId}, 'Booking', ${status}, 'Api', 'Secret',
@@ -86,7 +87,7 @@ async function find(query: { [Name: string]: string | number | string[] }): Prom
   const items = answer.body['Items'] as Free[];
   const input = Object.fromEntries(Object.entries(all).map(([name, value]) => [lower(name), value]));
   expect(await user.ask(document, { input })).toEqual({ data: { freeResources: items.map(neutral) } });
-  return items.map(({ ResourceName, FreeUntil }) => `${ResourceName} ${FreeUntil.slice(5, 16)}`);
+  return items.map(({ ResourceName, FreeUntil }) => `${ResourceName} ${FreeUntil.slice(0, 16)}`);
 }
 
 describe('resources that are free from an instant on', () => {
@@ -94,25 +95,31 @@ describe('resources that are free from an instant on', () => {
     [
       'for half an hour, the nearest fit first; a room ends at the next booking, when it closes, or after a day',
       {},
-      ['small 03-01T08:30', 'lab 03-01T10:00', 'closing 03-01T09:00', 'always 03-02T08:00', 'uncounted 03-02T08:00'],
+      [
+        'small 2027-03-01T08:30',
+        'lab 2027-03-01T10:00',
+        'closing 2027-03-01T09:00',
+        'always 2027-03-02T08:00',
+        'uncounted 2027-03-02T08:00',
+      ],
     ],
-    ['for so many persons', { MinCapacity: 25 }, ['closing 03-01T09:00', 'always 03-02T08:00']],
-    ['for longer', { Minutes: 61, MinCapacity: 5 }, ['lab 03-01T10:00', 'always 03-02T08:00']],
-    ['to the minute', { Minutes: 120, Kind: 'LABOR' }, ['lab 03-01T10:00']],
+    ['for so many persons', { MinCapacity: 25 }, ['closing 2027-03-01T09:00', 'always 2027-03-02T08:00']],
+    ['for longer', { Minutes: 61, MinCapacity: 5 }, ['lab 2027-03-01T10:00', 'always 2027-03-02T08:00']],
+    ['to the minute', { Minutes: 120, Kind: 'LABOR' }, ['lab 2027-03-01T10:00']],
     ['not a minute more', { Minutes: 121, Kind: 'LABOR' }, []],
-    ['with a teardown, which ends it earlier', { TeardownMinutes: 15, Kind: 'Labor' }, ['lab 03-01T09:45']],
+    ['with a teardown, which ends it earlier', { TeardownMinutes: 15, Kind: 'Labor' }, ['lab 2027-03-01T09:45']],
     ['a setup before it is in the way of the booking before', { SetupMinutes: 1, Kind: 'Labor' }, []],
     [
       'a setup need not be in the opening hours',
-      { SetupMinutes: 90, Minutes: 120, From: '2027-03-01T07:00:00Z', Search: 'closing' },
-      ['closing 03-01T09:00'],
+      { SetupMinutes: 90, Minutes: 120, From: ahead('2027-03-01T07:00:00Z'), Search: 'closing' },
+      ['closing 2027-03-01T09:00'],
     ],
-    ['with equipment', { Equipment: ['beamer'] }, ['lab 03-01T10:00']],
-    ['found by words', { Search: 'sud lab' }, ['lab 03-01T10:00']],
-    ['at most so many', { Limit: 2 }, ['small 03-01T08:30', 'lab 03-01T10:00']],
+    ['with equipment', { Equipment: ['beamer'] }, ['lab 2027-03-01T10:00']],
+    ['found by words', { Search: 'sud lab' }, ['lab 2027-03-01T10:00']],
+    ['at most so many', { Limit: 2 }, ['small 2027-03-01T08:30', 'lab 2027-03-01T10:00']],
     ['elsewhere nothing', { LocationId: 999_999 }, []],
   ])('%s', async (_name, query, expected) => {
-    expect(await find(query)).toEqual(expected);
+    expect(await find(query)).toEqual(expected.map(ahead));
   });
 
   test('now, where no instant is named', async () => {
@@ -151,7 +158,7 @@ describe('resources that are free from an instant on', () => {
 
   test('what it finds is what availability calls free', async () => {
     const found = (await user.get(`/availability/free?LocationId=${site['LocationId']}&From=${at}&Minutes=1`)).body;
-    const window = `From=${at}&To=2027-03-02T08:00:00Z&LocationId=${site['LocationId']}`;
+    const window = `From=${at}&To=${ahead('2027-03-02T08:00:00Z')}&LocationId=${site['LocationId']}`;
     const items = (await user.get(`/availability?${window}`)).body['Items'] as {
       ResourceId: number;
       Free: { Start: string; End: string }[];
@@ -195,7 +202,7 @@ describe('resources that are free from an instant on', () => {
     const id = site['always'];
     const of = async (who: MasterData) =>
       ((await who.get(`/availability/free?From=${at}&Search=always`)).body['Items'] as Free[]).map((one) =>
-        one.FreeUntil.slice(5, 16),
+        one.FreeUntil.slice(0, 16),
       );
     const put = async (rules: object) => {
       const policy = await admin.post('/policies', { Name: `Policy ${Math.random()}`, ...rules });
@@ -203,10 +210,10 @@ describe('resources that are free from an instant on', () => {
       await admin.patch(`/resources/${id}`, { PolicyId: policy.body['Id'] });
       return [await of(user), await of(admin)];
     };
-    expect(await put({ MayBook: [group.body['Id']] })).toEqual([[], ['03-02T08:00']]);
-    expect(await put({ LongestMinutes: 90 })).toEqual([['03-01T09:30'], ['03-02T08:00']]);
-    expect(await put({ LongestMinutes: 29 })).toEqual([[], ['03-02T08:00']]);
-    expect(await put({ AheadDays: 1 })).toEqual([[], ['03-02T08:00']]);
+    expect(await put({ MayBook: [group.body['Id']] })).toEqual([[], [ahead('2027-03-02T08:00')]]);
+    expect(await put({ LongestMinutes: 90 })).toEqual([[ahead('2027-03-01T09:30')], [ahead('2027-03-02T08:00')]]);
+    expect(await put({ LongestMinutes: 29 })).toEqual([[], [ahead('2027-03-02T08:00')]]);
+    expect(await put({ AheadDays: 1 })).toEqual([[], [ahead('2027-03-02T08:00')]]);
   });
 
   test('a policy limits what is free as it limits bookings: by local dates, and by approval', async () => {

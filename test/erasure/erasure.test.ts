@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { ahead } from '../_util/ahead.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
@@ -45,7 +46,7 @@ async function makePerson(more: object = {}) {
 }
 const erase = (who: { path: string }, body?: object, caller = admin, headers: Record<string, string> = {}) =>
   caller.send('POST', `${who.path}/erasure`, { ...(body && { body }), headers });
-const slot = (hours: number) => new Date(Date.UTC(2027, 4, 3, hours)).toISOString();
+const slot = (hours: number) => new Date(Date.parse(ahead('2027-05-03T00:00Z')) + hours * 3_600_000).toISOString();
 let hour = 0;
 const wish = (more: object = {}) => ({
   ResourceId: service.tenant.resources[0]!.id,

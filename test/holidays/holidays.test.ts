@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { sql } from 'kysely';
 import { readDueCalendars } from '../../src/holidays/service.ts';
 import { applyTenantFile, readTenantFile } from '../../src/tenants/service.ts';
+import { nextYear } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
@@ -25,7 +26,7 @@ const ics = (...days: [from: string, to: string, name: string][]) =>
     ]),
     'END:VCALENDAR',
   ].join('\r\n');
-const christmas = ics(['20271224', '20271227', 'Weihnachten']);
+const christmas = ics([`${nextYear}1224`, `${nextYear}1227`, 'Weihnachten']);
 
 let service: Service;
 let admin: MasterData;
@@ -60,7 +61,7 @@ beforeAll(async () => {
   other = await makeTenant(context.db, { code: 'other' });
   const OpeningRules = [{ Weekdays: [1, 2, 3, 4, 5, 6, 7], Opens: '08:00', Closes: '18:00' }];
   const OpeningExceptions = [
-    { FromDate: '2027-12-25', ToDate: '2027-12-25', Periods: [{ Opens: '10:00', Closes: '12:00' }] },
+    { FromDate: `${nextYear}-12-25`, ToDate: `${nextYear}-12-25`, Periods: [{ Opens: '10:00', Closes: '12:00' }] },
   ];
   const Resources = [{ Name: 'Open', OpeningExceptions }];
   const Locations = [
@@ -85,7 +86,7 @@ beforeEach(async () => {
 });
 
 const open = async (name = 'Room') => {
-  const hours = await user.get(`/opening-hours/all/${campus}?From=2027-12-23&To=2027-12-27`);
+  const hours = await user.get(`/opening-hours/all/${campus}?From=${nextYear}-12-23&To=${nextYear}-12-27`);
   const resources = hours.body['Resources'] as { ResourceName: string; Intervals: { LocalDate: string }[] }[];
   return resources
     .find(({ ResourceName }) => ResourceName === name)
@@ -126,8 +127,13 @@ describe('a calendar that is sent', () => {
     });
     expect(await open()).toEqual(['23', '27']);
     expect(await open('Open')).toEqual(['23', '25', '27']);
-    expect(await holidays()).toEqual([['Weihnachten', '2027-12-24', '2027-12-26', true]]);
-    const booking = { ResourceId: room, Subject: 'Chor', Start: '2027-12-24T10:00:00Z', End: '2027-12-24T11:00:00Z' };
+    expect(await holidays()).toEqual([['Weihnachten', `${nextYear}-12-24`, `${nextYear}-12-26`, true]]);
+    const booking = {
+      ResourceId: room,
+      Subject: 'Chor',
+      Start: `${nextYear}-12-24T10:00:00Z`,
+      End: `${nextYear}-12-24T11:00:00Z`,
+    };
     expect((await user.post('/bookings', booking)).body).toMatchObject({ Errors: [{ Code: 'OutsideOpeningHours' }] });
     expect((await remove(made)).status).toBe(204);
     expect(await open()).toEqual(['23', '24', '25', '26', '27']);
@@ -135,7 +141,7 @@ describe('a calendar that is sent', () => {
   });
 
   test('says what was read, and what closes nothing, over both fronts; of an address once it has been read', async () => {
-    const timed = 'BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20271224T100000Z\r\nEND:VEVENT\r\nEND:VCALENDAR';
+    const timed = `BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:${nextYear}1224T100000Z\r\nEND:VEVENT\r\nEND:VCALENDAR`;
     const Reading = { Events: 1, Holidays: 0, Unused: [{ Reason: 'TimeOfDay', Events: 1 }] };
     const { Id } = await make({ Ics: timed });
     expect((await admin.get(`/holiday-calendars/${Id}`)).body).toMatchObject({ Reading });
@@ -174,14 +180,18 @@ describe('a calendar that is sent', () => {
       Version: 3,
     });
     expect(await open()).toHaveLength(5);
-    expect(await holidays()).toEqual([['Weihnachten', '2027-12-24', '2027-12-26', false]]);
+    expect(await holidays()).toEqual([['Weihnachten', `${nextYear}-12-24`, `${nextYear}-12-26`, false]]);
   });
 
   test('is replaced as a whole by another file, in the version that was read', async () => {
     const { Id } = await make({ Ics: christmas });
-    const changed = await admin.patch(`/holiday-calendars/${Id}`, { Ics: ics(['20271223', '20271224', 'Frei']) }, 1);
+    const changed = await admin.patch(
+      `/holiday-calendars/${Id}`,
+      { Ics: ics([`${nextYear}1223`, `${nextYear}1224`, 'Frei']) },
+      1,
+    );
     expect(changed.body).toMatchObject({ Version: 2 });
-    expect(await holidays()).toEqual([['Frei', '2027-12-23', '2027-12-23', true]]);
+    expect(await holidays()).toEqual([['Frei', `${nextYear}-12-23`, `${nextYear}-12-23`, true]]);
     expect((await admin.patch(`/holiday-calendars/${Id}`, { Ics: christmas }, 1)).status).toBe(412);
     expect((await admin.send('DELETE', `/holiday-calendars/${Id}`)).status).toBe(428);
   });
@@ -191,8 +201,8 @@ describe('a calendar that is sent', () => {
       user.post('/bookings', {
         ResourceId,
         Subject: `Chor ${day}`,
-        Start: `2027-12-${day}T10:00:00Z`,
-        End: `2027-12-${day}T10:30:00Z`,
+        Start: `${nextYear}-12-${day}T10:00:00Z`,
+        End: `${nextYear}-12-${day}T10:30:00Z`,
       });
     const all = [await at(room, '23'), await at(room, '26'), await at(service.tenant.resources[1]!.id, '25')];
     expect(all.map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -205,8 +215,8 @@ describe('a calendar that is sent', () => {
         ResourceName: 'Room',
         Subject: 'Chor 26',
         Holiday: 'Weihnachten',
-        Start: '2027-12-26T10:00:00.000Z',
-        End: '2027-12-26T10:30:00.000Z',
+        Start: `${nextYear}-12-26T10:00:00.000Z`,
+        End: `${nextYear}-12-26T10:30:00.000Z`,
       },
     ]);
     const graph = await admin.ask(
@@ -279,7 +289,7 @@ describe('a calendar that is sent', () => {
     );
     expect(listed.data).toEqual({
       holidayCalendars: { nodes: [{ restId: calendar.restId }] },
-      holidays: { nodes: [{ name: 'Weihnachten', fromDate: '2027-12-24', toDate: '2027-12-26' }] },
+      holidays: { nodes: [{ name: 'Weihnachten', fromDate: `${nextYear}-12-24`, toDate: `${nextYear}-12-26` }] },
     });
     const change = `mutation ($id: ID!, $version: Int!) { done: changeHolidayCalendar(id: $id, version: $version, input: { closes: false }) { ${members} } }`;
     expect((await admin.ask(change, { ...calendar })).data?.['done']).toMatchObject({ closes: false, version: 2 });
@@ -329,7 +339,7 @@ describe('a calendar with an address', () => {
       expect(await shown()).toMatchObject({ Fault: fault, FaultAt: expect.any(String) });
       expect(await open()).toEqual(['23', '27']);
     }
-    answer = { status: 200, body: ics(['20271227', '20271228', 'Frei']) };
+    answer = { status: 200, body: ics([`${nextYear}1227`, `${nextYear}1228`, 'Frei']) };
     await readAgain();
     expect(await shown()).toMatchObject({ Fault: null, FaultAt: null });
     expect(await open()).toEqual(['23', '24', '25', '26']);

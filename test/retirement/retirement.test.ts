@@ -1,7 +1,8 @@
 /** Retirement of a resource with its bookings: previewed, then kept, cancelled or moved, all or none. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { insertBookings } from '../_util/bookings-table.ts';
+import { ahead } from '../_util/ahead.ts';
+import { firstStored, insertBookings } from '../_util/bookings-table.ts';
 import { pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
@@ -30,7 +31,8 @@ beforeEach(async () => {
   [room, target] = [await makeRoom(), await makeRoom({ CheckInMinutes: 10 })];
 });
 
-const slot = (hour: number, day = 0) => new Date(Date.UTC(2027, 5, 7 + day, hour)).toISOString();
+const monday = Date.parse(ahead('2027-06-07T00:00Z'));
+const slot = (hour: number, day = 0) => new Date(monday + (24 * day + hour) * 3_600_000).toISOString();
 async function book(hour: number, more: object = {}): Promise<number> {
   const wish = { ResourceId: room, Subject: 'Sitzung', Start: slot(hour), End: slot(hour + 1), ...more };
   const { status, body, text } = await admin.post('/bookings', wish);
@@ -90,7 +92,7 @@ test('the preview lists bookings that have not begun, displays of the room, and 
       Blocks: 1,
       Lessons: 1,
       MailItems: 1,
-      LastEnd: new Date(Date.UTC(2027, 5, 16, 16, 30)).toISOString(),
+      LastEnd: slot(16.5, 9),
       Displays: 1,
       HasMailCalendar: true,
       Version: 1,
@@ -152,7 +154,7 @@ describe('a retirement', () => {
       SetupMinutes: 15,
       Status: 'Confirmed',
       Version: 2,
-      CheckIn: { From: new Date(Date.UTC(2027, 5, 7, 8, 45)).toISOString(), CheckedInAt: null },
+      CheckIn: { From: slot(8.75), CheckedInAt: null },
     });
     expect(await read(first)).toMatchObject({ ResourceId: target, RecurrenceRule: 'FREQ=DAILY;COUNT=2' });
     for (const id of [lesson, block]) expect(await read(id)).toMatchObject({ ResourceId: room, Version: 1 });
@@ -264,8 +266,8 @@ describe('a retirement', () => {
     const wish = (ResourceId: number, number: number) => ({
       ResourceId,
       Subject: 'Rivale',
-      Start: new Date(Date.UTC(2027, 2, 1) + (5_000 + number) * 3_600_000).toISOString(),
-      End: new Date(Date.UTC(2027, 2, 1) + (5_001 + number) * 3_600_000).toISOString(),
+      Start: new Date(firstStored + (5_000 + number) * 3_600_000).toISOString(),
+      End: new Date(firstStored + (5_001 + number) * 3_600_000).toISOString(),
     });
     const [done, ...booked] = await Promise.all([
       retire({ FutureBookings: 'Move', ResourceId: target, ConflictHandling: 'Skip' }),

@@ -1,6 +1,7 @@
 /** Changes of the tenant itself, of where a resource is, and of a person's address; over REST and GraphQL. */
 
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ahead } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { until } from '../_util/process.ts';
@@ -195,7 +196,7 @@ describe('a resource at another location', () => {
   const replace = (kind: string, Items: object[]) =>
     admin.send('PUT', `/opening-hours/${room}/${kind}`, { body: { Items }, headers: { 'If-Match': '*' } });
   const opensAt = async (at: number) => {
-    const { body } = await admin.get(`/opening-hours/all/${at}?From=2027-03-01&To=2027-03-01`, {
+    const { body } = await admin.get(ahead(`/opening-hours/all/${at}?From=2027-03-01&To=2027-03-01`), {
       'X-timezone-locationId': String(at),
     });
     const resources = body['Resources'] as { ResourceId: number; Intervals: { Start: string }[] }[];
@@ -210,13 +211,15 @@ describe('a resource at another location', () => {
 
   test('keeps its bookings at their instants and its own hours at their clock times; the feed tells', async () => {
     expect((await replace('rules', [week])).status).toBe(200);
-    const Items = [{ FromDate: '2027-03-02', ToDate: '2027-03-02', Closed: true, Periods: [], Reason: null }];
+    const Items = [
+      { FromDate: ahead('2027-03-02'), ToDate: ahead('2027-03-02'), Closed: true, Periods: [], Reason: null },
+    ];
     const exceptions = await replace('exceptions', Items);
     const booked = await admin.post('/bookings', {
       ResourceId: room,
       Subject: 'Stays',
-      Start: '2027-03-01T09:00:00Z',
-      End: '2027-03-01T10:00:00Z',
+      Start: ahead('2027-03-01T09:00:00Z'),
+      End: ahead('2027-03-01T10:00:00Z'),
       RecurrenceRule: 'FREQ=DAILY;COUNT=3',
     });
     expect(booked.status).toBe(201);
@@ -227,23 +230,23 @@ describe('a resource at another location', () => {
 
     const booking = (await admin.get(`/bookings/${booked.body['Id']}`)).body;
     expect(booking).toMatchObject({
-      Start: '2027-03-01T09:00:00.000Z',
+      Start: ahead('2027-03-01T09:00:00.000Z'),
       LocationId: tokyo,
       TimeZone: 'Asia/Tokyo',
       Version: booked.body['Version'],
     });
-    expect([await opensAt(campus), await opensAt(tokyo)]).toEqual([undefined, ['2027-02-28T23:00:00.000Z']]);
+    expect([await opensAt(campus), await opensAt(tokyo)]).toEqual([undefined, [ahead('2027-02-28T23:00:00.000Z')]]);
     expect((await admin.get(`/opening-hours/${room}/exceptions`)).body).toEqual({
       ...exceptions.body,
       LocationId: tokyo,
-      Items: [expect.objectContaining({ LocationId: tokyo, FromDate: '2027-03-02' })],
+      Items: [expect.objectContaining({ LocationId: tokyo, FromDate: ahead('2027-03-02') })],
     });
     const told = (await admin.get(`/changes?Cursor=${before}`)).body['Items'];
     expect(told).toContainEqual(expect.objectContaining({ Kind: 'Resource', Action: 'Changed', Id: room }));
 
     // Now in a series a new time is a clock time of Tokyo: 09:00Z is 18:00 there.
     const later = await admin.send('PATCH', `/bookings/${booked.body['Id']}?Scope=All`, {
-      body: { Start: '2027-03-01T10:00:00Z', End: '2027-03-01T11:00:00Z' },
+      body: { Start: ahead('2027-03-01T10:00:00Z'), End: ahead('2027-03-01T11:00:00Z') },
       headers: { 'If-Match': '*' },
     });
     expect(later.status).toBe(200);
