@@ -1,5 +1,6 @@
 /** What GPU014 makes of the lessons of GPU001. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ahead } from '../_util/ahead.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { enterSchool, small } from './_util/school.ts';
 
@@ -14,6 +15,9 @@ const timetable = ['1,"5a","A","M","R101",1,1,,', '2,"5a","C","Sp","R101",2,1,,'
   '\n',
 );
 const options = { ...small, rooms: { Hof: null } };
+/** Where a batch would tell that lessons are over: the term and a day of it lie ahead. */
+const optionsAhead: typeof options = JSON.parse(ahead(JSON.stringify(options)));
+const dayAhead = (date: string) => ahead(date).replaceAll('-', '');
 
 type Told = { date: string; lesson: number; period?: number; bits?: number } & Partial<
   Record<'absent' | 'teacher' | 'old' | 'room' | 'classes', string>
@@ -132,10 +136,17 @@ describe('of a lesson in several rooms with one teacher', () => {
 
 test('a conflict of a lesson that a substitution moves is told with the line of the substitution', async () => {
   const school = await enterSchool(service);
-  const moves = row(1, { date: '20270322', lesson: 4, absent: 'B', teacher: 'B', old: 'R102', room: 'R101' });
+  const moves = row(1, {
+    date: dayAhead('2027-03-22'),
+    lesson: 4,
+    absent: 'B',
+    teacher: 'B',
+    old: 'R102',
+    room: 'R101',
+  });
   const planned = { 'GPU001.TXT': `${timetable}\n4,"5b","B","D","R102",1,1,,` };
-  await school.imports(planned, options);
-  const { BatchId } = await school.accept({ ...planned, 'GPU014.TXT': `\n${moves}` }, options);
+  await school.imports(planned, optionsAhead);
+  const { BatchId } = await school.accept({ ...planned, 'GPU014.TXT': `\n${moves}` }, optionsAhead);
   expect((await school.client.end(BatchId)).Errors).toMatchObject([
     { Code: 'ResourceConflict', Pointer: '/Files/1', Line: 2, Message: expect.stringContaining('R101 is occupied') },
   ]);
@@ -157,11 +168,18 @@ test('extra lessons of no number in one room at one time share their booking', a
 
 test('an extra lesson shares no booking with one of another timetable', async () => {
   const school = await enterSchool(service);
-  const exam = row(1, { date: '20270317', lesson: 0, period: 3, room: 'Physiksaal', teacher: 'A', classes: '5a' });
+  const exam = row(1, {
+    date: dayAhead('2027-03-17'),
+    lesson: 0,
+    period: 3,
+    room: 'Physiksaal',
+    teacher: 'A',
+    classes: '5a',
+  });
   const files = { 'GPU001.TXT': timetable, 'GPU014.TXT': exam };
-  await school.imports(files, { ...options, source: 'lower' });
+  await school.imports(files, { ...optionsAhead, source: 'lower' });
   const other = { 'GPU001.TXT': '9,"9a","Z","M","Küche",1,1,,', 'GPU014.TXT': exam };
-  const { BatchId } = await school.accept(other, { ...options, source: 'upper' });
+  const { BatchId } = await school.accept(other, { ...optionsAhead, source: 'upper' });
   expect((await school.client.end(BatchId)).Errors).toMatchObject([
     { Code: 'ResourceConflict', Message: expect.stringContaining('Physiksaal is occupied') },
   ]);
