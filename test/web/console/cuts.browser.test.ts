@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
 import { openLog } from '../../../src/log.ts';
+import { nextYear } from '../../_util/ahead.ts';
 import { makeTenant } from '../../_util/factories.ts';
 import { freePort } from '../../_util/free-port.ts';
 import { hold, releaseAll } from '../../_util/hold.ts';
@@ -14,7 +15,7 @@ import { openConsole } from '../_util/consoles.ts';
 import { describeInBrowser } from '../_util/in-browser.ts';
 
 /** Some days ahead, on which it is nowhere past yet; Berlin's clocks do not change around it. */
-const day = `${new Date().getUTCFullYear() + 1}-02-10`;
+const day = `${nextYear}-02-10`;
 const opens = 7;
 const closes = 21;
 

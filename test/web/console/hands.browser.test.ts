@@ -3,17 +3,17 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { revokePin } from '../../../src/identity/service.ts';
+import { nextYear } from '../../_util/ahead.ts';
 import { makeTenant } from '../../_util/factories.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
 import { describeInBrowser } from '../_util/in-browser.ts';
 
-const year = new Date().getUTCFullYear() + 1;
-const day = `${year}-02-10`;
+const day = `${nextYear}-02-10`;
 /** The last Sunday of a month, on which Berlin's clocks change. */
 const lastSunday = (month: number) => {
-  const last = new Date(Date.UTC(year, month, 0));
+  const last = new Date(Date.UTC(nextYear, month, 0));
   return new Date(last.getTime() - last.getUTCDay() * 86_400_000).toISOString().slice(0, 10);
 };
 
