@@ -6,6 +6,7 @@ import { createApp } from '../../src/app.ts';
 import { cursorAt } from '../../src/changes/service.ts';
 import { ConfigError } from '../../src/config.ts';
 import { createPin } from '../../src/identity/service.ts';
+import { ahead } from '../_util/ahead.ts';
 import { type Contract, documentFile, openContract } from '../_util/contract.ts';
 import { pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -64,7 +65,7 @@ const ids: Record<string, number> = {};
 const questions: Record<string, string> = {
   getTimetable: 'ResourceId=1',
   // Else from the present moment on, which no answer keeps.
-  getAvailabilityFree: 'From=2027-03-02T08:00:00Z',
+  getAvailabilityFree: ahead('From=2027-03-02T08:00:00Z'),
 };
 
 /** Every operation below a tenant, with an address that exists. */
@@ -363,8 +364,8 @@ describe('answers keep to the document', () => {
   const lesson = {
     LektionId: 'L-1',
     // Without an offset: a warning.
-    Beginn: '2027-03-01T08:00:00',
-    Ende: '2027-03-01T09:00:00Z',
+    Beginn: ahead('2027-03-01T08:00:00'),
+    Ende: ahead('2027-03-01T09:00:00Z'),
     RessourceName: 'HS 101',
     Klassen: ['1A'],
   };
