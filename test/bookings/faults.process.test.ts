@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
+import { nextYear } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { killPrograms, startProgram, until, visit } from '../_util/process.ts';
@@ -9,7 +10,7 @@ import { openWire } from '../_util/wire.ts';
 
 const hour = 3_600_000;
 /** Nine o'clock on a day of next January. */
-const nine = Date.UTC(new Date().getUTCFullYear() + 1, 0, 11, 8);
+const nine = Date.UTC(nextYear, 0, 11, 8);
 
 let clone: Awaited<ReturnType<typeof cloneDatabase>>;
 let db: Database;

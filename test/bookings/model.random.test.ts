@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { releaseNoShows } from '../../src/bookings/attendance.ts';
+import { nextYear } from '../_util/ahead.ts';
 import type { Contract } from '../_util/contract.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type Call, graphqlFront, restFront } from '../_util/fronts.ts';
@@ -186,7 +187,7 @@ async function enter(autumn: boolean) {
     (await fetch(`${url}/${tenant.code}/api/v1.0${path}`, { headers: credential(admin) })).json();
   // Whole slots from this instant are never close to the present, so that no step depends on its exact time.
   const now = Math.floor(Date.now() / minute) * minute - 7 * minute;
-  const change = clockChange(new Date().getUTCFullYear() + 1, autumn ? 9 : 2);
+  const change = clockChange(nextYear, autumn ? 9 : 2);
   const startOf = (at: { near: boolean; day: number; slot: number }) =>
     (at.near ? now - half + (at.slot % 5) * half : change - 3 * half + at.slot * half) + at.day * day;
   const windows = [now, change].map((around) => ({ from: around - 3 * day, to: around + 30 * day }));

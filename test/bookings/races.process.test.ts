@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { hashDisplayToken, makeDisplayToken } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
+import { nextYear } from '../_util/ahead.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { times } from '../_util/long.ts';
@@ -13,7 +14,7 @@ import { testConfig } from '../_util/service.ts';
 const hour = 3_600_000;
 const week = 168 * hour;
 /** Nine o'clock on a day of next January, when no clock changes for weeks. */
-const nine = Date.UTC(new Date().getUTCFullYear() + 1, 0, 11, 8);
+const nine = Date.UTC(nextYear, 0, 11, 8);
 
 let clone: Awaited<ReturnType<typeof cloneDatabase>>;
 let db: Database;

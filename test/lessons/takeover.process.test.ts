@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { layCable } from '../_util/cable.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
+import { firstMonday, type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
 import { killPrograms, type Program, startProgram, until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -74,7 +74,7 @@ test('one that is frozen loses its tenants within 60 s, idle or in a statement, 
   const { db } = service.context;
   const frozen = startWorker();
   const url = await frozen.ready;
-  const batches = await Promise.all(tenants.map((tenant) => post(tenant, Date.UTC(2027, 1, 1, 7))));
+  const batches = await Promise.all(tenants.map((tenant) => post(tenant, firstMonday)));
   await until('it is in both imports', async () => (await inside(frozen)) === 2);
   const heir = startWorker();
   await heir.ready;
@@ -117,7 +117,7 @@ test('one whose connections are all dead without a word says that it is not read
   await until('it is ready', isReady);
   cable.strand();
   await until('it says that it is not ready', async () => !(await isReady()));
-  const batch = await post(tenants[0]!, Date.UTC(2029, 1, 5, 7));
+  const batch = await post(tenants[0]!, firstMonday + 105 * 7 * 86_400_000);
   await until('it is ready again', isReady);
   expect(await tenants[0]!.client.end(batch)).toMatchObject({ ImportStatus: 'LessonsCreated' });
   await cable.close();
