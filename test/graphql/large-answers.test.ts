@@ -189,12 +189,12 @@ test('of a WebSocket whose client takes nothing only a few answers are made', as
 test('an operation that has waited for the answers before it is not run if its credential was revoked meanwhile', async () => {
   service.viewers.set('leaving', service.viewers.get('user') as Viewer);
   const { socket, messages, ask, completed } = await openSocket('leaving');
-  const checked = jest.spyOn(service.viewers, 'get');
+  const waiting = jest.spyOn(Outbox.prototype, 'beginAnswer');
   socket.pause();
   for (const number of range(16)) ask(number, `{ ${spans()} }`);
   ask('late', '{ __typename }');
-  await until(() => checked.mock.calls.length >= 17 && slabs.inUse === 8);
-  checked.mockRestore();
+  await until(() => waiting.mock.calls.length === 17 && slabs.inUse === 8);
+  waiting.mockRestore();
   service.viewers.delete('leaving');
   socket.resume();
   await until(() => completed() === 17);
