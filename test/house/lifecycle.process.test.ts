@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { openLog } from '../../src/log.ts';
+import { ahead } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type LessonClient, makeJobs } from '../_util/lessons.ts';
@@ -108,7 +109,7 @@ describe('SIGTERM of a worker', () => {
       for (let each = 0; each < 4; each++)
         await Promise.all(
           clients.map(async (client) => {
-            const from = Date.UTC(2027, 1, 1, 7) + batches.length * 10 * 7 * 86_400_000;
+            const from = Date.parse(ahead('2027-02-01T07:00Z')) + batches.length * 10 * 7 * 86_400_000;
             const jobs = makeJobs(5, { rooms, prefix: `${round}-${each}-`, from });
             batches.push({ client, id: await accept(client, jobs) });
           }),

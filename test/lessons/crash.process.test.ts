@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { ahead } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type Job, type LessonClient, lessonClient, makeJobs } from '../_util/lessons.ts';
 import { times } from '../_util/long.ts';
@@ -60,7 +61,7 @@ async function post({ tenant, client }: (typeof tenants)[number]): Promise<Poste
   const jobs = makeJobs(lessons, {
     rooms,
     prefix: `${number}-`,
-    from: Date.UTC(2027, 1, 1, 7) + number * 20 * week,
+    from: Date.parse(ahead('2027-02-01T07:00Z')) + number * 20 * week,
   });
   const faulty = number % 3 === 2;
   if (faulty) spoilers[Math.floor(number / 3) % spoilers.length]!(jobs);
