@@ -184,7 +184,10 @@ async function trySend(
     return 'taken';
   }
   round.failures += 1;
-  if (event.attempts === 0 || answer.status === null) round.receiverFailures += 1;
+  // Messages that were under way together are one probe: they begin the pauses, and do not lengthen them.
+  const mostFailures = Math.max(failuresToRest, held.receiverFailures + 1);
+  if (event.attempts === 0 || answer.status === null)
+    round.receiverFailures = Math.min(round.receiverFailures + 1, mostFailures);
   round.failed.set(event, answer.pauseMs ?? backOff(event.attempts, pauses));
   if (answer.status === 410) round.disabled = 'Gone';
   else if (event.isSpent) round.disabled ??= 'Failing';

@@ -499,6 +499,16 @@ describe('a receiver that fails', () => {
     expect(await read(made)).toMatchObject({ Waiting: 0, Failures: 0 });
   });
 
+  test('rests for about five seconds first, however many messages were under way', async () => {
+    const made = await make();
+    await book(30);
+    receiver.answer(answering(500));
+    await deliver(made);
+    const { rows } = await sql<{ seconds: number }>`
+      select extract(epoch from due_at - failing_since)::float8 as seconds from webhook`.execute(db);
+    expect(rows[0]!.seconds).toBeLessThan(6.26);
+  });
+
   test('is not among those whose receivers accept events while an Admin has disabled it', async () => {
     const made = await make();
     const examine = async () => (await examineWebhooks(service.context)).map(({ text }) => text);
