@@ -1,4 +1,5 @@
 /** Batches as their senders see them: read, listed and cancelled. */
+import { sql } from 'kysely';
 import { checkBatchUser, checkImporter, seesOwnBatches } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -58,6 +59,26 @@ export async function listBatches(
   return toPage(batchList, rows.map(toBatch), page);
 }
 
+const selectErrors = (db: Database, { mandatorId }: Viewer, batchId: string) =>
+  db
+    .selectFrom('batch_error')
+    .where('mandator_id', '=', mandatorId)
+    .where('batch_id', '=', batchId)
+    .select(['number', 'severity', 'index', 'job_id as jobID', 'lektion_index as lektionIndex'])
+    .select(['lektion_id as lektionId', 'field', 'code', 'message', 'line', 'pointer'])
+    .$narrowType<Pick<LessonError, 'severity'>>();
+
+/** The first errors of a batch that the viewer has read, then the first warnings, as far as there is place for them. */
+export async function firstErrors(
+  db: Database,
+  viewer: Viewer,
+  batchId: string,
+  limit: number,
+): Promise<LessonError[]> {
+  const isError = sql<boolean>`severity = 'Error'`;
+  return await selectErrors(db, viewer, batchId).orderBy(isError, 'desc').orderBy('number').limit(limit).execute();
+}
+
 /** Errors and warnings in the order of the body, and how many are not kept. @throws NotFound for an unknown batch */
 export async function listErrors(
   db: Database,
@@ -66,15 +87,7 @@ export async function listErrors(
   page: PageRequest,
 ): Promise<Page<LessonError> & Pick<Batch, 'omitted'>> {
   const { omitted } = await getBatch(db, viewer, batchId);
-  const errors = await db
-    .selectFrom('batch_error')
-    .where('mandator_id', '=', viewer.mandatorId)
-    .where('batch_id', '=', batchId)
-    .select(['number', 'severity', 'index', 'job_id as jobID', 'lektion_index as lektionIndex'])
-    .select(['lektion_id as lektionId', 'field', 'code', 'message', 'line', 'pointer'])
-    .$narrowType<Pick<LessonError, 'severity'>>()
-    .$call(pageById('number', page))
-    .execute();
+  const errors = await selectErrors(db, viewer, batchId).$call(pageById('number', page)).execute();
   return { ...toPage(errorList, errors, page), omitted };
 }
 

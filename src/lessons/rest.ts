@@ -33,7 +33,7 @@ function retryAfter(batches: readonly lessons.Batch[]): Record<string, string> {
 async function batchAnswer(context: Context, { viewer }: Pick<RestCall, 'viewer'>, batch: lessons.Batch) {
   const errors =
     batch.errorCount + batch.warningCount > 0
-      ? (await lessons.listErrors(context.db, viewer, batch.id, { limit: wire.errorsInline, after: undefined })).items
+      ? await lessons.firstErrors(context.db, viewer, batch.id, wire.errorsInline)
       : [];
   const difference = batch.validateOnly
     ? await lessons.readDifference(context.db, { mandatorId: viewer.mandatorId, id: batch.id })

@@ -25,7 +25,7 @@ export {
   openBatchClient,
   type TimetableAnswer,
 } from './batch-client.ts';
-export { cancelBatch, findBatch, getBatch, listBatches, listErrors } from './batches.ts';
+export { cancelBatch, findBatch, firstErrors, getBatch, listBatches, listErrors } from './batches.ts';
 export { examineBatches } from './diagnosis.ts';
 export { readDifference } from './difference.ts';
 export { findJob, jobList, type LessonJob, listJobs } from './jobs.ts';

@@ -181,7 +181,7 @@ export const batchRecord = z
     Errors: z
       .array(lessonError)
       .max(errorsInline)
-      .meta({ description: `The first ${errorsInline} errors and warnings.` }),
+      .meta({ description: `The first ${errorsInline} errors; if there are fewer, followed by the first warnings.` }),
     OmittedErrors: omissions,
     Difference: batchDifference.nullable().meta({
       description: 'What a `ValidateOnly` batch without errors would change; null for any other.',

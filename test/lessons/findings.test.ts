@@ -102,6 +102,20 @@ test('a flood of warnings keeps no error out, and a success has its warnings cou
   expect(await stored(created.BatchId)).toEqual({ Warning: kept });
 });
 
+test('a batch shows its errors before its warnings, however many warnings come first', async () => {
+  const warnedLessons = Array.from({ length: 120 }, (_, number) => ({
+    ...placed(number),
+    RessourceName: 'R002',
+    Extra: 0,
+  }));
+  const lessons = [...warnedLessons, { LektionId: 'last' }];
+  const batch = await client.importJobs([{ JobID: 'Warned', LektionList: lessons }]);
+  expect(batch).toMatchObject({ ErrorCount: 3, WarningCount: 120 });
+  const shown = batch.Errors.map(({ Severity, LektionIndex }) => [Severity, LektionIndex]);
+  const warned = Array.from({ length: 97 }, (_, number) => ['Warning', number]);
+  expect(shown).toEqual([...Array.from({ length: 3 }, () => ['Error', 120]), ...warned]);
+});
+
 test('up to the bound all are kept, and nothing is said to be missing', async () => {
   const list = Array.from({ length: 499 }, (_, number) => ({
     ...placed(number),
