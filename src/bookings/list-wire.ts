@@ -48,5 +48,9 @@ export const bookingFilter = z.strictObject({
   Occupying: parameters.flag('Only bookings whose status occupies their resource, or only the others.'),
   Kind: parameters.oneOf(bookingKind, 'Only bookings of these kinds.'),
   ...questions,
-  ChangedAfter: parameters.instant('Only bookings that were created or changed after this instant.').optional(),
+  ChangedAfter: parameters
+    .instant(
+      'Only bookings that were created or changed after this instant. To follow all changes read `changes`: a change may appear later than its instant says, those of an import by seconds.',
+    )
+    .optional(),
 });

@@ -69,7 +69,7 @@ export type BatchOptions = {
 
 /** Which ones; members that are left out do not count. */
 export type BookingFilter = {
-  /** Only bookings that were created or changed after this instant. */
+  /** Only bookings that were created or changed after this instant. To follow all changes read `changes`: a change may appear later than its instant says, those of an import by seconds. */
   changedAfter?: string | null | undefined;
   /** Only lessons of this class, regardless of case. REST: `Klasse`. */
   class?: string | null | undefined;
