@@ -5,10 +5,17 @@ import { type Database, stateIn } from './database.ts';
 /** Milliseconds for which a process caches the answer. */
 const believedMs = 1_000;
 
+/** SQL: whether `rest` is not over. */
+const isOn = sql`coalesce(rest.until > clock_timestamp(), true)`;
+
 /** SQL: whether the tenant of a row rests. Sweeps skip such tenants, so that these start no jobs and do not delay others. */
 export const rests = (mandatorId: RawBuilder<unknown>) => sql<boolean>`exists (
   select from resting_tenant as rest
-  where rest.mandator_id = ${mandatorId} and coalesce(rest.until > clock_timestamp(), true))`;
+  where rest.mandator_id = ${mandatorId} and ${isOn})`;
+
+/** The same for the code of a tenant, of which nothing may be here yet. */
+export const restsByCode = (code: RawBuilder<unknown>) => sql<boolean>`exists (
+  select from resting_tenant as rest where rest.code = ${code} and ${isOn})`;
 
 /** Whether nothing may be done for the tenant now: its jobs are queued again when it is served. */
 export async function isResting(db: Database, mandatorId: number): Promise<boolean> {

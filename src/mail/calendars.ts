@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
+import { rests, restsByCode } from '../db/resting.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import { calendarSettings, type ServerKind } from '../mail-servers/service.ts';
 import { attemptSoon, markCalendars } from '../mail-subscriptions/service.ts';
@@ -42,7 +43,7 @@ type CalendarPlan = {
   faults: SettingsFault[];
   /** Tenants that have settings. */
   mandatorIds: Set<number>;
-  /** Whether a calendar is left alone because no resource, or more than one, has the name of its setting. */
+  /** Whether a calendar is left alone: its tenant is being moved, or its setting names no resource or several. */
   isSpared(existing: Existing): boolean;
 };
 
@@ -51,6 +52,7 @@ type Setting = { mandator: string; mailbox: string | null; name: string | null; 
 
 type Meant = {
   mandatorId: number | null;
+  isResting: boolean;
   resources: { id: number; active: boolean; mailbox: string }[];
 };
 
@@ -70,7 +72,8 @@ const settingsOf = ({ MailServer }: Config): Setting[] =>
 async function findResources(db: Database, settings: readonly Setting[]): Promise<Meant[]> {
   if (settings.length === 0) return [];
   const { rows } = await sql<Meant>`
-    select mandator.id as "mandatorId", coalesce(meant.resources, '[]') as resources
+    select mandator.id as "mandatorId", ${restsByCode(sql`setting.mandator`)} as "isResting",
+      coalesce(meant.resources, '[]') as resources
     from rows from (jsonb_to_recordset(${JSON.stringify(settings)})
       as (mandator text, mailbox text, name text, location text))
       with ordinality as setting(mandator, mailbox, name, location, position)
@@ -96,15 +99,22 @@ async function readPlan(db: Database, config: Config): Promise<CalendarPlan> {
   const wanted: WantedCalendar[] = [];
   const faults: SettingsFault[] = [];
   const spared = new Set<string>();
+  const resting = new Set<number | null>();
   const mandatorIds = new Set<number>();
   const taken = new Set<string>();
   const take = (key: string) => !taken.has(key) && Boolean(taken.add(key));
   for (const [index, setting] of settings.entries()) {
     const { mandator, name, location } = setting;
-    const { mandatorId, resources } = found[index] as Meant;
+    const { mandatorId, isResting, resources } = found[index] as Meant;
+    if (isResting) {
+      // Its rooms may not all be here.
+      resting.add(mandatorId);
+      continue;
+    }
     const fault = (text: string, remedy: string) => faults.push({ text: `MailServer.${mandator}${text}`, remedy });
     if (mandatorId === null) {
-      if (take(`mandator ${mandator}`)) fault(': there is no such tenant', 'Create it with: roomgate apply FILE');
+      if (take(`mandator ${mandator}`))
+        fault(': there is no such tenant', 'Create it with "roomgate apply FILE", or remove its mail server.');
       continue;
     }
     mandatorIds.add(mandatorId);
@@ -125,7 +135,8 @@ async function readPlan(db: Database, config: Config): Promise<CalendarPlan> {
       else wanted.push({ mandatorId, resourceId, kind: config.MailServer[mandator]!.Kind, mailbox });
     }
   }
-  const isSpared = ({ mandatorId, mailbox }: Existing) => spared.has(`${mandatorId} ${mailbox.toLowerCase()}`);
+  const isSpared = ({ mandatorId, mailbox }: Existing) =>
+    resting.has(mandatorId) || spared.has(`${mandatorId} ${mailbox.toLowerCase()}`);
   return { wanted, faults, mandatorIds, isSpared };
 }
 
@@ -144,7 +155,7 @@ export async function listSettingsFaults(db: Database, config: Config): Promise<
  * Creates the calendars that the settings name, and retires the others: their future bookings are cancelled, unless the tenant
  * no longer has a mail server. A calendar with a new mailbox is read from scratch. Addresses that differ only in case are one mailbox.
  * A calendar whose resource can no longer be
- * found by its name, for example because it was renamed, is left alone.
+ * found by its name, for example because it was renamed, is left alone, and so are all of a tenant that is being moved.
  * @param tell called with the faults of the settings
  */
 export async function alignCalendars(
@@ -154,7 +165,7 @@ export async function alignCalendars(
 ): Promise<void> {
   const { rows: existing } = await sql<Existing>`
     select id, mandator_id as "mandatorId", resource_id as "resourceId", kind, mailbox, retired_at is not null as "isRetired"
-    from mail_calendar`.execute(db);
+    from mail_calendar where not ${rests(sql`mandator_id`)}`.execute(db);
   const isIdle = existing.every(({ isRetired }) => isRetired) && Object.keys(config.MailServer).length === 0;
   if (isIdle) return;
   const plan = await readPlan(db, config);

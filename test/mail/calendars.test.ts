@@ -194,6 +194,23 @@ describe('which calendars there are', () => {
     expect(faults).toEqual([{ text: 'MailServer.nobody: there is no such tenant', remedy: expect.any(String) }]);
   });
 
+  test('a tenant that is being moved keeps its calendars while its rooms are not all here, and is no fault', async () => {
+    await alignCalendars(db, settings());
+    const isHere = await live();
+    const rest = (mandatorId: number, code: string) =>
+      sql`insert into resting_tenant (mandator_id, code, state) values (${mandatorId}, ${code}, 'Coming')`.execute(db);
+    await rest(tenant.mandatorId, tenant.code);
+    await rest(1_000_000, 'expected');
+    await mailboxes(null, null, 'turnhalle@x.example');
+    await alignCalendars(db, settings());
+    expect(await live()).toEqual(isHere);
+    expect(await listSettingsFaults(db, settings(undefined, 'expected'))).toEqual([]);
+
+    await sql`delete from resting_tenant`.execute(db);
+    await alignCalendars(db, settings());
+    expect(await live()).toEqual([['Turnhalle', 'turnhalle@x.example']]);
+  });
+
   test('an error is logged once, and again when it returns', async () => {
     const lines: string[] = [];
     const log = openLog('info', { write: (line: string) => lines.push(line) });
