@@ -16,6 +16,7 @@ import { examineBatches, examineSpool } from '../../src/lessons/service.ts';
 import { openLog } from '../../src/log.ts';
 import { examineWorkers } from '../../src/worker/diagnosis.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { cancelWaiting } from '../_util/hold.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { until } from '../_util/process.ts';
 
@@ -79,7 +80,7 @@ describe('the database', () => {
           found.remedy?.endsWith(`(${pid})`)
         );
       });
-      await sql`select pg_cancel_backend(pid) from pg_locks where not granted`.execute(trx);
+      await cancelWaiting(db, 1);
       await expect(waiting).rejects.toThrow(/cancel/);
     });
     await patient.destroy();
