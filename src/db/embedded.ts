@@ -21,6 +21,7 @@ import { codeOf, isDuplicate } from '../flow/database-errors.ts';
 import { localServerLock } from '../flow/locks.ts';
 import type { Log } from '../log.ts';
 import { type ClusterPlace, installBinaries, makeCluster, type SystemAccount } from './local-cluster.ts';
+import { faultOf, isAlive, isServerOf, lastWords, pidFileOf, readPidFile } from './postmaster.ts';
 
 export type EmbeddedPostgres = { url: string; directory: string; stop(): Promise<void> };
 
@@ -78,42 +79,17 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function readPidFile(data: string): { pid: number; port: number; ready: boolean } | undefined {
-  try {
-    const lines = fs.readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
-    return { pid: Number(lines[0]), port: Number(lines[3] ?? 0), ready: lines[7]?.trim() === 'ready' };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether a process of this id runs. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** Whether the process is the server of this cluster. After a crash the system may have reused its id. */
-function isServerOf(pid: number, data: string): boolean {
-  if (!isAlive(pid)) return false;
-  try {
-    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(data);
-  } catch {
-    return process.platform !== 'linux';
-  }
-}
-
-/** @param port 0: any that is free */
+/**
+ * @param port 0: any that is free
+ * @returns why it has ended instead
+ */
 async function startServer(
   { binaries, data, account, meanwhile }: ClusterPlace,
   logFile: string,
   port: number,
-): Promise<void> {
+): Promise<string | undefined> {
   const output = fs.openSync(logFile, 'a', 0o600);
+  const { size } = fs.fstatSync(output);
   // Detached: Ctrl-C at the terminal must not stop the database before the application has drained.
   const server = spawn(
     path.join(binaries, 'postgres'),
@@ -137,11 +113,12 @@ async function startServer(
   const deadline = Date.now() + startTimeout;
   while (!exited && Date.now() < deadline) {
     const file = readPidFile(data);
-    if (file?.pid === server.pid && file?.ready) return;
+    if (file?.pid === server.pid && file?.ready) return undefined;
     await sleep(15);
   }
   // The port was taken, another process started the server, or old backends are still ending: the caller tries again.
   await sleep(100);
+  return exited ? lastWords(logFile, size) : undefined;
 }
 
 /** Whether no other process uses the server. If so, `claim` keeps the lock, and new processes wait for the server to end. */
@@ -204,8 +181,13 @@ export async function startEmbeddedPostgres(
 
   /** @throws Error if there is no server after a minute, or if this process is leaving and would have to start it */
   async function claimServer(): Promise<pg.Client> {
+    let failure: string | undefined;
+    let told: string | undefined;
     for (const deadline = Date.now() + startTimeout; ; ) {
-      if (Date.now() > deadline) throw new Error(`the local PostgreSQL did not become ready; its log is ${logFile}`);
+      if (Date.now() > deadline)
+        throw new Error(
+          `the local PostgreSQL did not become ready${failure ? `: ${failure}` : ''}; its log is ${logFile}`,
+        );
       const file = readPidFile(data);
       if (file && isServerOf(file.pid, data)) {
         if (port !== 0 && file.port !== port && file.ready)
@@ -220,11 +202,16 @@ export async function startEmbeddedPostgres(
       }
       // A server that was started meanwhile is still claimed, so that it is stopped.
       if (isLeaving) throw new Error('this process leaves');
-      if (file && isAlive(file.pid)) {
-        log.warn({ pid: file.pid }, 'postmaster.pid names another program, and is removed');
-        fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
+      if (failure && failure !== told) {
+        told = failure;
+        log.warn({ log: logFile }, `the local PostgreSQL does not start, and is tried again: ${failure}`);
       }
-      await startServer(place, logFile, port);
+      const fault = file && faultOf(file);
+      if (fault) {
+        log.warn({ pid: file.pid }, `postmaster.pid ${fault}, and is removed`);
+        fs.rmSync(pidFileOf(data), { force: true });
+      }
+      failure = await startServer(place, logFile, port);
     }
   }
 

@@ -1,7 +1,7 @@
 /** The server on the local PostgreSQL writes its port beside its data, where commands, which are given no address, find it. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { isAlive } from './embedded.ts';
+import { isAlive } from './postmaster.ts';
 
 type LocalServer = { Port: number; Pid: number };
 

@@ -192,6 +192,29 @@ describe('the local PostgreSQL', () => {
     await user.leave();
   });
 
+  test('starts where a crash has left an empty pid file, but not while another server may be about to write it', async () => {
+    fs.writeFileSync(pidFile, '');
+    const soon = new Date(Date.now() + 3_600_000);
+    fs.utimesSync(pidFile, soon, soon);
+    const user = startUser();
+    await until('the user is told', () => /does not start, and is tried again: .* is empty/.test(user.warnings()));
+    expect(fs.statSync(pidFile).size).toBe(0);
+    fs.utimesSync(pidFile, 0, 0);
+    expect(await query(await user.url, 'select value from kept')).toEqual([{ value: 1 }]);
+    expect(user.warnings()).toContain('postmaster.pid is empty, and is removed');
+    await user.leave();
+  });
+
+  test('says why it does not start, and starts once that is mended', async () => {
+    const data = path.dirname(pidFile);
+    fs.chmodSync(data, 0o777);
+    const user = startUser();
+    await until('the user is told', () => /does not start, .*has invalid permissions/.test(user.warnings()));
+    fs.chmodSync(data, 0o700);
+    expect(await query(await user.url, 'select value from kept')).toEqual([{ value: 1 }]);
+    await user.leave();
+  });
+
   test('is started anew by one who comes while the last user stops it', async () => {
     const last = startUser();
     const client = await connect((await last.url).replace(/roomgate$/, 'postgres'));
