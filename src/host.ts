@@ -80,7 +80,7 @@ async function superviseServers(config: Config, log: Log, stop: AbortSignal): Pr
   let withdraw: (() => void) | undefined;
   try {
     await supervise(config, log, stop, (port) => {
-      if (isLocal(config)) withdraw = announceServer(localDirectory(), port);
+      if (isLocal(config)) withdraw = announceServer(localDirectory(), { ...config, Port: port });
       giveBackMemory();
     });
   } finally {
@@ -105,7 +105,7 @@ async function serve(started: Parameters<Host['serve']>[0], begun?: Promise<Serv
     const { startServer } = await loadServer(written);
     const server = await startServer(config, log, { siblings });
     const { Port } = server.context.config;
-    const withdraw = local && !siblings ? announceServer(local.directory, Port) : undefined;
+    const withdraw = local && !siblings ? announceServer(local.directory, server.context.config) : undefined;
     // Writes the cache now, so that the next start has it even if this process is killed.
     flushCompileCache();
     const announced = server.ready.then(async () => {

@@ -92,11 +92,10 @@ async function ask(address: string, init: Outgoing, timeout: number): Promise<Re
 
 const isOk = ({ status }: Reply) => status >= 200 && status < 300;
 
-function unreachable(url: string, error: unknown): CommandFailed {
-  return new CommandFailed(
-    `${whyUnanswered(error, url, answerTimeout)}. Start the server with "./roomgate serve", or name another one with --base-url URL.`,
-  );
-}
+const notThere = (why: string) =>
+  new CommandFailed(`${why}. Start the server with "./roomgate serve", or name another one with --base-url URL.`);
+
+const unreachable = (url: string, error: unknown) => notThere(whyUnanswered(error, url, answerTimeout));
 
 /**
  * Checks that a server answers.
@@ -158,6 +157,8 @@ export async function connect(account: Account): Promise<ApiClient> {
       { method: 'POST', body: new URLSearchParams(form) },
       answerTimeout,
     );
+    if (reply.status === 404 && reply.headers.get('content-type')?.startsWith('application/problem+json'))
+      throw notThere(`${idpUrl} makes no tokens; a server with Role=Worker does not`);
     if (!isOk(reply)) throw new CommandFailed(describeProblem(reply));
     return { Authorization: `Bearer ${(JSON.parse(reply.text) as { access_token: string }).access_token}` };
   }

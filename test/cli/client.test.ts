@@ -92,6 +92,20 @@ describe('connect', () => {
     expect(failure.message).toBe('No.');
   });
 
+  test('a worker, which makes no tokens: names the URL and how to start a server', async () => {
+    const credential = { idpUrl: `${url}/worker`, clientId: 'c', pin: 'the-pin' };
+    script = [
+      () => ({
+        status: 404,
+        headers: { 'Content-Type': 'application/problem+json; charset=utf-8' },
+        body: { detail: 'There is nothing at /connect/token.' },
+      }),
+    ];
+    await expect(connect({ baseUrl: url, mandator: 'school', credential })).rejects.toThrow(
+      `${url}/worker makes no tokens; a server with Role=Worker does not. Start the server with "./roomgate serve"`,
+    );
+  });
+
   test('no server: names the URL and how to start one, at once', async () => {
     await stop();
     const advice = `${url} cannot be reached: ECONNREFUSED. Start the server with "./roomgate serve"`;
