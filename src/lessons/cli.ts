@@ -156,8 +156,9 @@ export function addCommands(program: Command, action: RemoteAction): void {
           throw new CommandFailed('--on-conflict is for create and update; a deletion has no conflicts.');
         if (options.operation !== 'create' && options.takeOverBookings)
           throw new CommandFailed('--take-over-bookings is for create; only new lessons take bookings over.');
-        const isJson = formatOf(options, files[0] ?? '') === 'json';
-        if (isJson) await openLessonFile(files[0] ?? '');
+        const [first = ''] = files;
+        const isJson = formatOf(options, first, (await openFile(first)).head) === 'json';
+        if (isJson) await openLessonFile(first);
         const client = openBatchClient(await remote.signIn(options));
         const progress = openProgress(remote.json ? { write: () => {} } : process.stderr);
         try {

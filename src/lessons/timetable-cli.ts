@@ -30,7 +30,7 @@ export type ReadingOptions = {
 export const addReadingOptions = (command: Command): Command =>
   command
     .addOption(
-      new Option('--format <format>', 'of the files; recognised by what they are called when left out').choices([
+      new Option('--format <format>', 'of the files; recognised by their names and content when left out').choices([
         'json',
         ...Object.keys(fileFormats),
       ]),
@@ -73,9 +73,12 @@ export function refuseReadingOptions(options: ReadingOptions): void {
   throw new CommandFailed(`${named.join(', ')}: cannot be used with JSON, which needs no such options; remove it.`);
 }
 
-/** The given format, or `json` by the name of the first file; undefined: the server detects it. */
-export const formatOf = ({ format }: ReadingOptions, file: string): FileFormat | undefined =>
-  format ?? (path.extname(file).toLowerCase() === '.json' || path.extname(file) === '' ? 'json' : undefined);
+/**
+ * The given format, or `json` if the first file is called so or begins so; undefined: the server detects it.
+ * @param head the beginning of the first file
+ */
+export const formatOf = ({ format }: ReadingOptions, file: string, head: string): FileFormat | undefined =>
+  format ?? (path.extname(file).toLowerCase() === '.json' || /^[[{]/.test(head) ? 'json' : undefined);
 
 const periods = z.array(z.unknown());
 const weekdays = ['1', '2', '3', '4', '5', '6', '7'];

@@ -54,6 +54,16 @@ test('roomgate import: a dry run tells what would change, the import writes it, 
     0,
     expect.stringMatching(/^Created +0\nChanged +[1-9]\d*\nMoved +0\nRemoved +[1-9]\d*$/m),
   ]);
+  // By its content, not by an ending that it does not have.
+  const endless = path.join(folder, 'GPU001');
+  await fs.copyFile(changed, endless);
+  expect((await run(school, endless, ...files.slice(1), ...small, '--dry-run')).out).toMatch(
+    /^Lessons: added 0, changed 0/m,
+  );
+  const jobs = path.join(folder, 'jobs');
+  await fs.writeFile(jobs, '\uFEFF [{"JobID": "J", "LektionList": []}]');
+  expect((await run(school, jobs, '--validate-only')).err).toMatch(/^Batch \S+ is accepted\.$/m);
+  expect((await run(school, jobs, ...small, '--validate-only')).err).toContain('cannot be used with JSON');
   await fs.rm(folder, { recursive: true });
 
   const wrong = await run(school, pathOf('gpu001-small.txt'), '--term', pathOf('term.json'));
