@@ -83,7 +83,7 @@ export const findGroup = finderOf(groupById, checkAdmin);
 /** @throws Forbidden, NotFound */
 export const getGroup = getterOf(kind.noun, findGroup);
 
-/** @throws Forbidden; Conflict when the name is taken; InvalidInput for an unknown person */
+/** @throws Forbidden; Conflict when the name is taken; InvalidInput for a person who is unknown or erased */
 export function createGroup(db: Database, act: Act, { name, ...members }: NewGroup): Promise<Group> {
   checkAdmin(act.viewer);
   return db.transaction().execute(async (trx) => {
@@ -96,7 +96,8 @@ export function createGroup(db: Database, act: Act, { name, ...members }: NewGro
 
 /**
  * Changes the name and the members; the rights of the members change at once, on every process.
- * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken; InvalidInput for an unknown person
+ * @throws Forbidden, NotFound, PreconditionFailed; Conflict when the name is taken; InvalidInput for a person
+ * who is unknown or erased
  */
 export function changeGroup(
   db: Database,
@@ -161,15 +162,23 @@ export async function applyMembers(
       where mandator_id = ${mandatorId} and id = any (${counted}::integer[])`.execute(trx);
 }
 
-/** @throws InvalidInput naming each unknown person */
+/**
+ * Their rows stay locked, so that none is erased before it is a member.
+ * @throws InvalidInput naming each person that is unknown or has been erased
+ */
 async function checkPersons(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<void> {
-  const { rows } = await sql<{ id: number }>`
-    select id from person where mandator_id = ${mandatorId} and id = any (${ids}::bigint[]) for key share`.execute(trx);
-  const known = new Set(rows.map(({ id }) => id));
+  const { rows } = await sql<{ id: number; isErased: boolean }>`
+    select id, erased_at is not null as "isErased" from person
+    where mandator_id = ${mandatorId} and id = any (${ids}::bigint[]) order by id for share`.execute(trx);
+  const known = new Map(rows.map(({ id, isErased }) => [id, isErased]));
   const faults = ids.flatMap((id, at) => {
     const pointer = `/AddMembers/${at}`;
-    const message = `AddMembers[${at}]: there is no person ${id}.`;
-    return known.has(id) ? [] : [{ field: 'AddMembers', pointer, code: 'UnknownPerson', message }];
+    const isErased = known.get(id);
+    if (isErased === false) return [];
+    const [code, fault] = isErased
+      ? ['ErasedPerson', `the person ${id} has been erased`]
+      : ['UnknownPerson', `there is no person ${id}`];
+    return [{ field: 'AddMembers', pointer, code, message: `AddMembers[${at}]: ${fault}.` }];
   });
   if (faults.length > 0) throw new InvalidInput(faults[0]!.message, faults.slice(0, 100));
 }

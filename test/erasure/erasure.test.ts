@@ -251,6 +251,29 @@ describe('an erased person', () => {
     await expect(back).rejects.toThrow('person_erased');
   });
 
+  test('is no member of a group any more, not even of one that is made at the same time', async () => {
+    const { db } = service.context;
+    const grace = await makePerson();
+    const join = async (group: string) => {
+      const { status, body } = await admin.post('/groups', { Name: group, AddMembers: [grace.Id] });
+      return [status, (body['Errors'] as Tree[] | undefined)?.map(({ Code, Pointer }) => `${Code} ${Pointer}`)];
+    };
+    const refused = [422, ['ErasedPerson /AddMembers/0']];
+    expect(await join('Before')).toEqual([201, undefined]);
+    const release = await hold(db, (trx) =>
+      sql`update person set active = false, erased_at = now() where id = ${grace.Id}`.execute(trx),
+    );
+    const meanwhile = join('Meanwhile');
+    await until(async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
+      return rows.length > 0;
+    });
+    await release();
+    expect(await meanwhile).toEqual(refused);
+    expect(await join('Afterwards')).toEqual(refused);
+  });
+
   test('is erased again by names that the first erasure did not know: they are removed too', async () => {
     const { db } = service.context;
     const grace = await makePerson();
