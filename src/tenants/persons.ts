@@ -1,4 +1,5 @@
 /** Persons read their own record; Admins read, create, change and retire all. A tenant always has an active Admin. */
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { checkAdmin, maySeeAll } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
@@ -190,10 +191,16 @@ export async function changePerson(
   });
 }
 
-/** The name of an erased person; the address is in a domain that cannot exist. */
-const erasedMembers = (id: number): Omit<PersonRecord, 'id' | 'version'> => ({
+/** An address in a domain that cannot exist. A living person may have the plain one. */
+async function erasedAddress(trx: Transaction, viewer: Viewer, id: number): Promise<string> {
+  const plain = `erased-${id}@erased.invalid`;
+  const other = await selectPersons(trx, viewer, { email: plain }, { limit: 1 }).executeTakeFirst();
+  return other ? `erased-${id}-${randomUUID()}@erased.invalid` : plain;
+}
+
+const erasedMembers = (email: string): Omit<PersonRecord, 'id' | 'version'> => ({
   name: 'Erased person',
-  email: `erased-${id}@erased.invalid`,
+  email,
   timeZone: 'UTC',
   role: 'User',
   teacherCode: null,
@@ -225,7 +232,8 @@ export async function erasePersonRecord(
     return { verb: 'erase' };
   }
   const which = { id, expected };
-  const erased = await changeRecord(trx, act, kind, which, erasedMembers(id), check);
+  const members = erasedMembers(await erasedAddress(trx, act.viewer, id));
+  const erased = await changeRecord(trx, act, kind, which, members, check);
   await leaveGroups(trx, mandatorId, id);
   return { erased, before };
 }

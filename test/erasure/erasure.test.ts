@@ -351,6 +351,19 @@ describe('an erased person', () => {
     },
   );
 
+  test('gets another address where a living person has its usual one', async () => {
+    const grace = await makePerson();
+    const usual = `erased-${grace.Id}@erased.invalid`;
+    const other = await makePerson({ Email: usual.toUpperCase() });
+    const erased = await erase(grace);
+    expect(erased).toMatchObject({
+      status: 200,
+      body: { Email: expect.stringMatching(/^erased-.+@erased\.invalid$/) },
+    });
+    expect(erased.body['Email']).not.toBe(usual);
+    expect((await admin.get(other.path)).body).toMatchObject({ Email: usual.toUpperCase(), ErasedAt: null });
+  });
+
   test('leaves the organizer without an address whose name another person has too, unless that name is given', async () => {
     const { db } = service.context;
     const { mandatorId, resources } = service.tenant;
