@@ -17,6 +17,7 @@ export const isMandator = (name: string): boolean => mandatorForm.test(name) && 
 /** The most characters of texts that people send: the service refuses longer ones, and forms take no longer ones. */
 export const longest = {
   name: 200,
+  email: 254,
   kind: 50,
   label: 200,
   subject: 200,

@@ -1,6 +1,7 @@
 /** Erasure on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { sentText } from '../fields.ts';
+import { longest } from '../names.ts';
 import { personRecord, toPersonRecord } from '../tenants/service.ts';
 
 /** The answer to an erasure. */
@@ -11,7 +12,7 @@ const mostNames = 10;
 export const erasure = z
   .strictObject({
     AlsoKnownAs: z
-      .array(sentText(200), 'must be a list in brackets')
+      .array(sentText(longest.email), 'must be a list in brackets')
       .max(mostNames, `must have at most ${mostNames} entries`)
       .default([])
       .meta({

@@ -70,7 +70,7 @@ export const resourceDefaults = {
 
 export const personFields = {
   Name: sentText(longest.name),
-  Email: sentText(254).pipe(z.email('must be an e-mail address')),
+  Email: sentText(longest.email).pipe(z.email('must be an e-mail address')),
   TimeZone: timeZone,
   Role: role,
   TeacherCode: sentText(longest.name).nullable(),

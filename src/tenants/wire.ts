@@ -1,6 +1,7 @@
 /** Master data on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { flag, id, maybeInstant, maybeText, noted, positive, recordOf, sentId, text } from '../fields.ts';
+import { longest } from '../names.ts';
 import * as parameters from '../query-parameters.ts';
 import {
   calendarEdits,
@@ -87,7 +88,7 @@ export const personRecord = z
   .object({
     Id: id('person', 'The id of the person.'),
     Name: text(200, descriptions.person.Name),
-    Email: text(254, descriptions.person.Email),
+    Email: text(longest.email, descriptions.person.Email),
     TimeZone: text(64, descriptions.person.TimeZone),
     Role: role.meta({ description: descriptions.person.Role }),
     TeacherCode: maybeText(200, descriptions.person.TeacherCode),
@@ -185,7 +186,7 @@ export const organizerFilter = z.strictObject({
 });
 export const personFilter = z.strictObject({
   Search: parameters.search('Only persons whose name and e-mail address contain these words.'),
-  Email: ofName(254, 'Only the person with this e-mail address, regardless of case.'),
+  Email: ofName(longest.email, 'Only the person with this e-mail address, regardless of case.'),
   Role: role.optional().meta({ description: 'Only persons with this role.' }),
   GroupId: parameters.id('group', 'Only members of this group.').optional(),
   Active: active,

@@ -364,6 +364,13 @@ describe('an erased person', () => {
     expect((await admin.get(other.path)).body).toMatchObject({ Email: usual.toUpperCase(), ErasedAt: null });
   });
 
+  test('is known by addresses that are as long as that of a person may be', async () => {
+    const grace = await makePerson();
+    const longest = `g@${'m'.repeat(244)}.example`;
+    expect((await erase(grace, { AlsoKnownAs: [longest] })).status).toBe(200);
+    expect((await erase(grace, { AlsoKnownAs: [`g${longest}`] })).status).toBe(422);
+  });
+
   test('leaves the organizer without an address whose name another person has too, unless that name is given', async () => {
     const { db } = service.context;
     const { mandatorId, resources } = service.tenant;
