@@ -381,6 +381,15 @@ describeInBrowser('The master data of the console', () => {
     await row('erased').waitFor();
     expect(await page.locator('#main').getByText('Grace Hopper').count()).toBe(0);
     expect((await lessons('JobID=taught-0')).Items).toMatchObject([{ Lehrpersonen: ['E. Noether'] }]);
+
+    await button('Erased person').click();
+    await page.getByText('further names and addresses are erased').waitFor();
+    await sound();
+    expect(await button('Erase for good').isDisabled()).toBe(true);
+    await field('Other names and addresses').fill('E. Noether');
+    await page.keyboard.press('Enter');
+    await page.locator('.toast', { hasText: 'The names are erased.' }).waitFor();
+    expect((await lessons('JobID=taught-0')).Items).toMatchObject([{ Lehrpersonen: [] }]);
   });
 
   test('of many persons the first page is shown, more on demand; the server searches all of them', async () => {

@@ -1,4 +1,7 @@
-/** The erasure of a person: what it does, and a confirmation that must be typed, because nothing takes it back. */
+/**
+ * The erasure of a person: what it does, and a confirmation that must be typed, because nothing takes it back. Of an erased person,
+ * further names can be erased.
+ */
 import { useState } from 'preact/hooks';
 import { act, type Refusal } from '../client.ts';
 import { ErasePersonDocument } from '../generated/graphql.ts';
@@ -12,33 +15,33 @@ import type { Person } from './data.ts';
 
 export const Erasure: Component<{ person: Person; onDone: () => void; onClose: () => void }> = (properties) => {
   const { person, onDone, onClose } = properties;
-  const { id, version, name, email } = person;
+  const { id, version, name, email, erasedAt } = person;
   const [typed, setTyped] = useState('');
   const [names, setNames] = useState('');
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
-  const isConfirmed = typed.trim().toLowerCase() === email.toLowerCase();
+  const alsoKnownAs = names.split(';').flatMap((each) => each.trim() || []);
+  const isConfirmed = erasedAt ? alsoKnownAs.length > 0 : typed.trim().toLowerCase() === email.toLowerCase();
   async function erase(): Promise<void> {
     if (!isConfirmed || isBusy) return;
     setBusy(true);
-    const alsoKnownAs = names.split(';').flatMap((each) => each.trim() || []);
     const { done, refused } = await act(ErasePersonDocument, { id, version, alsoKnownAs });
     setBusy(false);
     setRefusal(refused);
     if (!done) return;
-    toast(t().isErased);
+    toast(erasedAt ? t().namesErased : t().isErased);
     onDone();
     onClose();
   }
   const body = html`
     <form onSubmit=${submit(erase)}>
       <p><strong>${t().noWayBack}</strong></p>
-      <ul>${t().erasureDoes.map((line) => html`<li>${line}</li>`)}</ul>
+      ${erasedAt ? html`<p>${t().eraseMore}</p>` : html`<ul>${t().erasureDoes.map((line) => html`<li>${line}</li>`)}</ul>`}
       ${h(Field, { label: t().alsoKnownAs, value: names, onInput: setNames, hint: t().alsoKnownAsHint })}
-      ${h(Field, { label: t().typeToErase(email), value: typed, onInput: setTyped, autocomplete: 'off' })}
+      ${!erasedAt && h(Field, { label: t().typeToErase(email), value: typed, onInput: setTyped, autocomplete: 'off' })}
       ${h(RefusedBox, { refusal })}
       <div class="buttons end"><button class="danger" disabled=${!isConfirmed || isBusy}>${t().eraseNow}</button></div>
     </form>
   `;
-  return h(Dialog, { title: t().eraseTitle(name), onClose, children: body });
+  return h(Dialog, { title: erasedAt ? name : t().eraseTitle(name), onClose, children: body });
 };

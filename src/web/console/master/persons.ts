@@ -112,7 +112,6 @@ export const Screen: Component<object> = () => {
     [record, asked.data === undefined, listed === undefined],
   );
   const found = listed ?? (other.data?.id === record ? other.data : undefined);
-  const opened = found?.erasedAt ? undefined : found;
   return html`
     <div class="form">
       <div class="tools">
@@ -137,10 +136,8 @@ export const Screen: Component<object> = () => {
                 key: 'name',
                 title: shared().members['name'] ?? '',
                 value: ({ name }) => name,
-                show: ({ id, name, erasedAt }) =>
-                  erasedAt
-                    ? name
-                    : html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
+                show: ({ id, name }) =>
+                  html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
               },
               { key: 'email', title: shared().members['email'] ?? '', value: ({ email }) => email },
               { key: 'role', title: shared().members['role'] ?? '', value: (person) => t().roles[person.role] },
@@ -150,7 +147,8 @@ export const Screen: Component<object> = () => {
           }),
         { when: ({ persons }) => persons.length === 0 && filter === '', text: t().nobody },
       )}
-      ${(record === 'new' || opened) && h(PersonForm, { key: record ?? '', person: opened ?? null, onSaved: asked.reload, onClose: close })}
+      ${found?.erasedAt && h(Erasure, { key: found.id, person: found, onDone: asked.reload, onClose: close })}
+      ${(record === 'new' || (found && !found.erasedAt)) && h(PersonForm, { key: record ?? '', person: found ?? null, onSaved: asked.reload, onClose: close })}
     </div>
   `;
 };
