@@ -22,7 +22,7 @@ export const routes: Route[] = [
     path: '/v1.0/persons/:id/erasure',
     summary: 'Erase a person',
     description:
-      'Erases the personal data of the person for good: name, address, PINs and tokens, which end at once, calendar addresses, and its name among the teachers of lessons. Its bookings stay, without the name and address. `If-Match` is optional. Repeating it changes nothing, except that it removes further names.',
+      'Erases the personal data of the person for good: name, address, PINs and tokens, which end at once, calendar addresses, and its name among the teachers of lessons, unless another person has the same name. Its bookings stay, without the name and address. `If-Match` is optional. Repeating it changes nothing, except that it removes further names.',
     headers: ['If-Match'],
     params: z.object({ id: id('person', 'The Id of the person.') }),
     body: { schema: erasure, example: { AlsoKnownAs: ['GH'] }, mayBeEmpty: true },

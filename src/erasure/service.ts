@@ -29,7 +29,7 @@ async function listOfOthers(trx: Transaction, mandatorId: number, names: readonl
   return rows.map(({ name }) => name);
 }
 
-/** Whether another person of the tenant has this name as well: who is named without an address may be that one. */
+/** Whether another person of the tenant has this name as well: who is named by it alone may be that one. */
 async function isOfOther(trx: Transaction, mandatorId: number, name: string): Promise<boolean> {
   const { rows } = await sql`
     select from person
@@ -71,17 +71,15 @@ export function erasePerson(
       await deletePinsOf(trx, mandatorId, id);
       await forgetKeysOf(trx, mandatorId, id);
     }
-    const all = [before?.name, before?.teacherCode, ...alsoKnownAs].filter((name) => name != null);
-    if (all.length === 0) return erased;
+    const isShared = before && (await isOfOther(trx, mandatorId, before.name));
+    const own = [isShared ? null : before?.name, before?.teacherCode];
+    const all = [...own, ...alsoKnownAs].filter((name) => name != null);
+    if (!before && all.length === 0) return erased;
     // The person has no code and no address of its own any more.
     const ofOthers = await listOfOthers(trx, mandatorId, all);
     refuseOthers(alsoKnownAs, ofOthers);
     const names = all.filter((name) => !ofOthers.includes(name));
-    const isKept = before && !alsoKnownAs.includes(before.name) && (await isOfOther(trx, mandatorId, before.name));
-    const organizer = {
-      emails: [...(before ? [before.email] : []), ...alsoKnownAs],
-      names: isKept ? names.filter((name) => name !== before.name) : names,
-    };
+    const organizer = { emails: [...(before ? [before.email] : []), ...alsoKnownAs], names };
     const tokens = await deleteTokensOf(trx, mandatorId, id, names);
     await holdImports(trx, mandatorId);
     const taught = await findLessonsNaming(trx, mandatorId, names);

@@ -17,7 +17,7 @@ export const erasure = z
       .default([])
       .meta({
         description:
-          "Further names, such as initials, by which lessons name the person as a teacher, and further addresses, such as former ones, by which the mail server names it as an organizer; the person's own name and address are always included, the name unless it is the TeacherCode of another person, whose lessons keep it, or is also the name of another person, for organizers without an address. Case does not matter.",
+          "Further names, such as initials, by which lessons name the person as a teacher, and further addresses, such as former ones, by which the mail server names it as an organizer; the person's own address and TeacherCode are always included, and its name unless another person has it too, as name or as TeacherCode: give it here if nothing names the other person by it. Case does not matter.",
       }),
   })
   .meta({ id: 'Erasure', description: 'The names to erase besides the name and address of the person.' });

@@ -371,6 +371,28 @@ describe('an erased person', () => {
     expect((await erase(grace, { AlsoKnownAs: [`g${longest}`] })).status).toBe(422);
   });
 
+  test('leaves lessons and calendar addresses by a name that another person has too, unless it was a code or is given', async () => {
+    const { db } = service.context;
+    const name = 'Anna Doppler';
+    const namesake = await makePerson({ Name: name.toUpperCase(), TeacherCode: 'DOP2' });
+    await storeLesson(namesake, 500, [name, 'DOP1'], [name]);
+    const { body } = await user.post('/timetable/calendar-tokens', { Lehrperson: name });
+    const { pathname, search } = new URL(String(body['Url']));
+    const namedIn = async (hours: number) => {
+      const lessons = db.selectFrom('lesson').where('beginn', '=', new Date(slot(hours)));
+      const { lehrpersonen, ursprung } = await lessons.select(['lehrpersonen', 'ursprung']).executeTakeFirstOrThrow();
+      return [lehrpersonen, (ursprung as Tree)['Lehrpersonen']];
+    };
+    const left = async () => [...(await namedIn(500)), (await fetch(`${service.url}${pathname}${search}`)).status];
+    const anna = await makePerson({ Name: name, TeacherCode: 'DOP1' });
+    expect([(await erase(anna)).status, await left()]).toEqual([200, [[name], [name], 200]]);
+    expect((await erase(anna, { AlsoKnownAs: [name] })).status).toBe(200);
+    expect(await left()).toEqual([[], [], 401]);
+    await storeLesson(namesake, 501, [name], []);
+    expect((await erase(await makePerson({ Name: name, TeacherCode: name }))).status).toBe(200);
+    expect(await namedIn(501)).toEqual([[], []]);
+  });
+
   test('leaves the organizer without an address whose name another person has too, unless that name is given', async () => {
     const { db } = service.context;
     const { mandatorId, resources } = service.tenant;
