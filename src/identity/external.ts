@@ -46,10 +46,10 @@ const types = /^((application\/)?at\+jwt|jwt)$/i;
 
 const list = z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]);
 
-/** A missing claim counts as verified. */
+/** Some providers write it as a text. A missing claim counts as verified. */
 export const emailVerified = z
-  .unknown()
-  .refine((verified) => String(verified) !== 'false')
+  .literal(true)
+  .or(z.string().regex(/^true$/i))
   .optional();
 
 /** Lower case turns İ and the Kelvin sign into ASCII letters, and so into the name of somebody else. */

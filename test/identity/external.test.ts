@@ -43,6 +43,10 @@ beforeAll(async () => {
     mixed: { ...ada, tenant: 'stranger' },
     silent: {},
     unverified: { ...ada, email_verified: false },
+    spelled: { ...ada, email_verified: 'True' },
+    unverifiedInWords: { ...ada, email_verified: 'False' },
+    unverifiedInNumbers: { ...ada, email_verified: 0 },
+    unverifiedByNull: { ...ada, email_verified: null },
   });
   service = await startService({ ...settingsFor(provider.issuer), Role: 'Web', TrustProxy: '1' });
   for (const code of ['stranger', 'kinder']) await makeTenant(service.context.db, { code });
@@ -73,6 +77,10 @@ describe.each([
     const response = await read(await provider.token('ada', resource));
     expect(response.status).toBe(200);
     expect(response.headers.get('deprecation')).toBeNull();
+  });
+
+  test('is accepted if its address is verified, which some providers say as a text', async () => {
+    expect((await read(await provider.token('spelled', resource))).status).toBe(200);
   });
 
   test('is accepted by GraphQL: the person is found by tenant and e-mail address in any case', async () => {
@@ -113,7 +121,15 @@ describe.each([
     ['with half of a surrogate pair in its e-mail address', 'half', resource, 'its claim'],
     ['with an e-mail address that only lower case makes that of a person', 'dotted', resource, 'its claim'],
     ['with a tenant that only lower case makes one', 'kelvin', resource, 'its claim tenant'],
-    ['of an unverified e-mail address', 'unverified', resource, 'claim email_verified is missing or not accepted'],
+    ...['unverified', 'unverifiedInWords', 'unverifiedInNumbers', 'unverifiedByNull'].map(
+      (who) =>
+        [
+          `of an unverified e-mail address (${who})`,
+          who,
+          resource,
+          'claim email_verified is missing or not accepted',
+        ] as const,
+    ),
     ['of an unknown person', 'nobody', resource, 'add the person'],
     ['of an unknown tenant', 'nowhere', resource, 'add the person'],
     ["of a person that is another tenant's", 'mixed', resource, 'add the person'],
