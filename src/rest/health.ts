@@ -73,12 +73,17 @@ async function orLate(figure: Read | Promise<Read>): Promise<Read> {
 
 let ofProcess: Registry | undefined;
 
+/** Metrics that are those of the process where they are highest. */
+const ofTheWorst = ['process_open_fds', 'process_max_fds', 'nodejs_eventloop_lag_p99_seconds'];
+
 /** Metrics of the process itself. Their collectors never end, so all services of a process share them. */
 function processRegistry(): Registry {
   if (!ofProcess) {
     ofProcess = new Registry();
     // At the default of 10 ms an idle process would spend most of its CPU on this timer.
     collectDefaultMetrics({ register: ofProcess, eventLoopMonitoringPrecision: 40 });
+    // Several processes: their sum or average would hide the one that is full or busy.
+    for (const name of ofTheWorst) Object.assign(ofProcess.getSingleMetric(name) ?? {}, { aggregator: 'max' });
   }
   return ofProcess;
 }

@@ -105,6 +105,13 @@ test('metrics are the sum of both, save what both read in the database', async (
   expect(await client.end(batchId)).toMatchObject({ ImportStatus: 'LessonsCreated' });
 });
 
+test('metrics of file descriptors are those of one process, so that a full one is seen beside others', async () => {
+  const limits = fs.readFileSync(`/proc/${childrenOf(program.pid)[0]}/limits`, 'utf8');
+  const [, most] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+  await bothAnswer();
+  expect(await readMetrics()).toMatch(new RegExp(`^process_max_fds ${most}$`, 'm'));
+});
+
 test('either says whether the one worker takes jobs', async () => {
   await until('both say so', async () => {
     const probes = await Promise.all(Array.from({ length: 4 }, () => get('/readyz')));
