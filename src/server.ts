@@ -14,6 +14,7 @@ import { isRefusal, refusalOf } from './flow/database-errors.ts';
 import { outlast } from './flow/retry.ts';
 import { createHealthApp } from './health-app.ts';
 import { nodeHttp } from './http/node-http.ts';
+import { askLater } from './http/request-body.ts';
 import { type AnsweringSocket, cutStalled } from './http/stalled.ts';
 import { claimPepper, hasRightPepper } from './identity/authenticate.ts';
 import type { Log } from './log.ts';
@@ -132,6 +133,11 @@ export async function startServer(
     // The same answer as Node.js gives to a request without Host (RFC 9112, 3.2).
     response.shouldKeepAlive = false;
     response.writeHead(400).end();
+  });
+  // Without a listener, Node.js would have the client send a body that may be refused unread.
+  server.on('checkContinue', (request, response) => {
+    askLater(request, response);
+    server.emit('request', request, response);
   });
   if (app.upgrades) server.on('upgrade', app.upgrades.open);
 

@@ -1,5 +1,5 @@
 /** Reads the bytes of request bodies. Only this module waits for a client's bytes, and gives up clients that send too slowly. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RequestTimeout } from '../errors.ts';
 import { type BodySender, mostOfImport, openMemory } from './body-memory.ts';
 
@@ -32,6 +32,19 @@ export function isJson({ headers }: IncomingMessage): boolean {
   const [media, ...parameters] = type.toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   return media?.trim() === 'application/json' && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));
+}
+
+const awaiting = new WeakMap<IncomingMessage, ServerResponse>();
+
+/** For a request with `Expect: 100-continue`: its client is told to send the body only when something reads it. */
+export function askLater(request: IncomingMessage, response: ServerResponse): void {
+  awaiting.set(request, response);
+}
+
+function askForBody(request: IncomingMessage): void {
+  const response = awaiting.get(request);
+  if (!awaiting.delete(request) || response?.headersSent) return;
+  response?.writeContinue();
 }
 
 /** Measures the time that we wait for the client, not the time that we need to process its bytes. */
@@ -93,6 +106,7 @@ export function readBytes(
   { most, sender, tooLarge }: { most: number; sender: BodySender; tooLarge: () => Error },
 ): Promise<Buffer> {
   if (Number(request.headers['content-length']) > most) throw tooLarge();
+  askForBody(request);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const clock = openClock(limits, fail);
   const memory = openMemory(sender, largestOf(limits));
@@ -133,6 +147,7 @@ export function readBytes(
  * @throws RequestTimeout for a body that comes too slowly
  */
 export async function* streamBytes(request: IncomingMessage, pace: Pace): AsyncGenerator<Buffer> {
+  askForBody(request);
   const chunks: AsyncIterator<Buffer> = request.iterator({ destroyOnReturn: false });
   let onSlow: (error: Error) => void = () => {};
   const clock = openClock(pace, (error) => onSlow(error));

@@ -412,6 +412,20 @@ describe('every route that reads a body', () => {
     expect(answers.map(statusOf)).toEqual([[404], [405], [404]]);
   });
 
+  test('of a refused request is not asked for: its client waits for 100, and is spared the upload', async () => {
+    const [path, expecting] = ['/school/api/v2.0/jobs/create', 'Expect: 100-continue\r\n'];
+    const length = 'Content-Length: 1000\r\n';
+    const sockets = await Promise.all([
+      begin(path, `${json}${length}Authorization: Bearer wrong\r\n${expecting}`),
+      begin('/other/api/v2.0/jobs/create', `${json}${length}${expecting}`),
+      begin(path, `${json}Content-Length: 99999999999\r\n${expecting}`),
+      begin('/school/graphql', `${json}Content-Length: 99999999999\r\n${expecting}`),
+      begin(path, `Content-Type: text/plain\r\n${length}${expecting}`),
+    ]);
+    const answers = await Promise.all(sockets.map(heardBy));
+    expect(answers.map(statusOf)).toEqual([[401], [404], [413], [413], [415]]);
+  });
+
   test('is answered, however long the work takes once the body is here', async () => {
     const { db } = service.context;
     const { mandatorId, resources } = service.tenant;
