@@ -1,7 +1,7 @@
 /** Query strings: parameter names in both spellings; unknown parameters are ignored unless the caller or a setting is strict. */
 import type { Request } from 'express';
 import { z } from 'zod';
-import { type FieldError, Malformed, parameterFault } from '../errors.ts';
+import { codeOfIssue, type FieldError, Malformed, parameterFault } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isStorable, notStorable } from '../storable.ts';
 
@@ -36,7 +36,8 @@ function faultsOf(issue: z.core.$ZodIssue, query: Record<string, unknown>): Fiel
   const field = issue.path.join('.');
   const isRepeated = issue.code === 'invalid_type' && Array.isArray(query[field]);
   const text = isRepeated ? 'is sent more than once; send it once' : issue.message;
-  return [parameterFault(field, 'InvalidType', text)];
+  const isMissing = issue.code === 'invalid_type' && !Object.hasOwn(query, field);
+  return [parameterFault(field, isMissing ? 'MissingField' : codeOfIssue(issue, query[field]), text)];
 }
 
 /** Whether the caller asks for an error instead of ignored parameters (RFC 7240, 4.4). */

@@ -57,6 +57,17 @@ describe('query parameters that a route does not know', () => {
     expect(info.mock.calls.filter(([, text]) => String(text).startsWith('query parameters'))).toEqual([]);
   });
 
+  test.each([
+    ['v1.0/resources?Limit=none', 'Limit', 'InvalidType'],
+    ['v1.0/resources?Limit=1&limit=2', 'Limit', 'InvalidType'],
+    ['v1.0/resources?Limit=0', 'Limit', 'InvalidValue'],
+    ['v1.0/resources?LocationId=0', 'LocationId', 'InvalidValue'],
+    ['v1.0/usage/resources?To=2027-01-01', 'From', 'MissingField'],
+  ])('have the codes of members of a body: %s', async (path, field, code) => {
+    const answer = await call(lenient, path);
+    expect([answer.status, await faultsOf(answer)]).toEqual([400, [[field, code]]]);
+  });
+
   test('hide no fault in known ones', async () => {
     const answer = await call(lenient, 'v1.0/resources?Limit=none&Colour=red');
     expect([answer.status, await faultsOf(answer)]).toEqual([400, [['Limit', 'InvalidType']]]);

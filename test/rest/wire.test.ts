@@ -300,7 +300,7 @@ describe('what cannot be read', () => {
     const { detail, Errors = [] } = await problemOf(answer);
     expect(Errors.map(({ Field, Code }) => [Field, Code]).sort()).toEqual([
       ['Color', 'UnknownField'],
-      ['ImportStatus.0', 'InvalidType'],
+      ['ImportStatus.0', 'InvalidValue'],
       ['JobID', 'InvalidType'],
       ['Limit', 'InvalidType'],
       ['Mine', 'InvalidType'],
