@@ -29,7 +29,7 @@ export type GraphqlCall = Caller & {
   context: Context;
   requestId: string;
   streams: Streams;
-  /** Resolvers of large answers take it first; absent in subscriptions. */
+  /** Resolvers of large answers take it first. */
   place?: CallPlace;
   /** What a plan has found before it gave up. */
   resolved?: Resolved;
