@@ -9,8 +9,8 @@ import {
   type GraphQLError,
   getOperationAST,
 } from 'graphql';
-import type { Context as Connection, SubscribePayload } from 'graphql-ws';
-import { type Extra, useServer } from 'graphql-ws/use/ws';
+import type { SubscribePayload } from 'graphql-ws';
+import { useServer } from 'graphql-ws/use/ws';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
@@ -24,7 +24,8 @@ import { notNamed, presentCause, withoutHttp } from './errors.ts';
 import { type Result, resultOf } from './execution.ts';
 import { graphqlCodeOf } from './failures.ts';
 import type { Frames } from './frames.ts';
-import type { Authenticate, StreamClient } from './holders.ts';
+import type { Authenticate } from './holders.ts';
+import { clientOf, headerOf, type Link, type LinkParams } from './links.ts';
 import { Outbox } from './outbox.ts';
 import type { Pipeline, PlainCall } from './pipeline.ts';
 import { goodbyeTimeout, openSocketGuard } from './socket-guard.ts';
@@ -34,28 +35,8 @@ import { mandatorOf } from './upgrades.ts';
 /** Milliseconds between two pings, and to wait for the answer to one. */
 const pingEvery = 12_000;
 
-type Params = Record<string, unknown> | undefined;
-type Link = Connection<Params, Extra>;
 /** Passed through graphql-ws as the root value, to find the operation that the client has sent. */
 type Sent = { link: Link; id: string; params: PlainCall };
-
-/** A header of the upgrade request, or else a member of the first message, because browsers cannot set headers. */
-function headerOf({ extra, connectionParams }: Link, name: string): string | readonly string[] | undefined {
-  const sent = extra.request.headersDistinct[name];
-  if (sent) return sent;
-  const [, given] = Object.entries(connectionParams ?? {}).find(([key]) => key.toLowerCase() === name) ?? [];
-  return typeof given === 'string' ? given : undefined;
-}
-
-function clientOf({ extra: { socket } }: Link): StreamClient {
-  return {
-    get closed() {
-      return socket.readyState !== socket.OPEN;
-    },
-    on: (event, react) => socket.on(event, react),
-    off: (event, react) => socket.off(event, react),
-  };
-}
 
 /** The close code and reason of a refused connection. */
 function closeCodeOf(error: unknown): [code: number, reason: string] {
@@ -129,8 +110,19 @@ export function createWebSockets(
     };
   }
 
-  function authenticate(link: Link): Promise<Viewer> {
-    return options.authenticate(mandatorOf(link.extra.request) ?? '', credentialsOf(link));
+  const refusals = new WeakMap<WebSocket, NotAuthenticated>();
+
+  /** A credential that was refused once is not checked again: its socket would cost a check for each message. */
+  async function authenticate(link: Link): Promise<Viewer> {
+    const { request, socket } = link.extra;
+    const refusal = refusals.get(socket);
+    if (refusal) throw refusal;
+    try {
+      return await options.authenticate(mandatorOf(request) ?? '', credentialsOf(link));
+    } catch (error) {
+      if (error instanceof NotAuthenticated) refusals.set(socket, error);
+      throw error;
+    }
   }
 
   /** Closes a socket when the session of its cookie ends or has other rights: the socket is checked as streams are. */
@@ -224,7 +216,7 @@ export function createWebSockets(
     }
   }
 
-  const server = useServer<NonNullable<Params>>(
+  const server = useServer<NonNullable<LinkParams>>(
     {
       isProd: true,
       // The socket guard limits this time.

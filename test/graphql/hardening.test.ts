@@ -201,6 +201,24 @@ describe('mutations of one call', () => {
   });
 });
 
+describe('a WebSocket whose credential was refused', () => {
+  test('is refused without another check while other operations keep it open', async () => {
+    const tenant = await makeTenant(service.context.db, { code: 'refused' });
+    service.admit('ended', tenant, { mandator: 'school' });
+    const client = service.ws('ended');
+    const ask = async () => (await client.iterate({ query: '{ __typename }' }).next()).value;
+    const stream = client.iterate({ query: 'subscription { bookings(filter: {}) { cursor } }' });
+    expect((await stream.next()).value).toMatchObject({ data: { bookings: { cursor: expect.any(String) } } });
+    const viewer = service.viewers.get('ended')!;
+    service.viewers.delete('ended');
+    const refused = [{ extensions: { code: 'NOT_AUTHENTICATED' } }];
+    await expect(ask()).rejects.toMatchObject(refused);
+    service.viewers.set('ended', viewer);
+    await expect(ask()).rejects.toMatchObject(refused);
+    await client.dispose();
+  });
+});
+
 describe('introspection', () => {
   test('works for everybody who is authenticated', async () => {
     const { data, errors } = await read(await service.post({ query: getIntrospectionQuery() }));
