@@ -43,10 +43,12 @@ export type Viewer = {
   pinId: number | null;
   /** The grant of a paired door sign, whose role is Display; null for every other caller. */
   display: DisplayGrant | null;
-  /** Identifies the credential without revealing it: the key of the limits per token. */
+  /** Identifies the credential without revealing it. */
   credential: string;
   /** The session of a browser; absent for every other credential. */
   sessionId?: number;
+  /** The token of a calendar address, which calendar programs fetch for others; absent for every other credential. */
+  calendarTokenId?: number;
   /** When the credential expires; its streams end then. */
   expiresAt: Date;
 };

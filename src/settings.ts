@@ -70,7 +70,8 @@ export const limitSettings = z.strictObject({
     1_000,
     'Wrong PINs per client and address within 15 minutes; further ones are refused with 429.',
   ),
-  StreamsPerToken: limit(50, 10_000, 'GraphQL streams that one token may have open on one process.'),
+  StreamsPerPerson: limit(50, 10_000, 'GraphQL streams that one person or door sign may have open on one process.'),
+  StreamsPerTenant: limit(20_000, 1_000_000, 'The same for all of a tenant together.'),
   StalledReaderSeconds: limit(
     60,
     3_600,
@@ -79,8 +80,9 @@ export const limitSettings = z.strictObject({
   RequestsPerMinute: limit(
     600,
     1_000_000,
-    'Requests per minute and token, over all processes; in GraphQL each field of a mutation counts as one.',
+    'Requests per minute of one person, door sign or calendar address, over all processes; in GraphQL each field of a mutation counts as one.',
   ),
+  TenantRequestsPerMinute: limit(60_000, 100_000_000, 'The same for all of a tenant together.'),
   NotificationsPerMinute: limit(
     6_000,
     10_000_000,

@@ -261,6 +261,7 @@ export async function viewerOfToken(
     pinId: null,
     display: null,
     credential: `calendar:${id}`,
+    calendarTokenId: id,
     expiresAt: farFuture,
   };
 }

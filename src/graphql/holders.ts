@@ -112,7 +112,7 @@ export function endStream(stream: Stream, error?: Error): void {
 }
 
 export type Holders = {
-  /** @throws LimitExceeded beyond StreamsPerToken */
+  /** @throws LimitExceeded beyond StreamsPerPerson or StreamsPerTenant */
   register(caller: Caller): Stream;
   streams(): Stream[];
   /** Fulfilled once no stream is open. */
@@ -121,8 +121,10 @@ export type Holders = {
 };
 
 export function openHolders({ config, notifications }: Context, authenticate: Authenticate): Holders {
-  const most = config.Limits.StreamsPerToken;
+  const { StreamsPerPerson, StreamsPerTenant } = config.Limits;
   const holders = new Map<string, Holder>();
+  /** How many streams are open, by person and by tenant. */
+  const open = new Map<string, number>();
   let onEmpty = () => {};
 
   function endAll({ streams }: Holder, error: Error): void {
@@ -201,6 +203,25 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   })();
 
   const keyOf = ({ mandatorId, credential }: Viewer) => `${mandatorId} ${credential}`;
+  const personOf = ({ mandatorId, personId }: Viewer) => `${mandatorId} ${personId}`;
+  const tenantOf = ({ mandatorId }: Viewer) => `${mandatorId}`;
+  const openOf = (key: string) => open.get(key) ?? 0;
+
+  function count(viewer: Viewer, change: 1 | -1): void {
+    for (const key of [personOf(viewer), tenantOf(viewer)]) {
+      const now = openOf(key) + change;
+      if (now > 0) open.set(key, now);
+      else open.delete(key);
+    }
+  }
+
+  function checkPlace(viewer: Viewer): void {
+    const [ofPerson, ofTenant] = [openOf(personOf(viewer)), openOf(tenantOf(viewer))];
+    if (ofPerson >= StreamsPerPerson)
+      throw new LimitExceeded(`This person has ${ofPerson} streams open already; end one of them first.`);
+    if (ofTenant >= StreamsPerTenant)
+      throw new LimitExceeded(`This tenant has ${ofTenant} streams open already; end one of them first.`);
+  }
 
   function holderOf({ viewer, credentials }: Caller): Holder {
     const known = holders.get(keyOf(viewer));
@@ -225,7 +246,9 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
 
   function leave(holder: Holder, stream: Stream): void {
     const { streams, expiry } = holder;
-    if (!streams.delete(stream) || streams.size > 0) return;
+    if (!streams.delete(stream)) return;
+    count(stream.viewer, -1);
+    if (streams.size > 0) return;
     clearTimeout(expiry);
     holders.delete(keyOf(stream.viewer));
     if (holders.size === 0) onEmpty();
@@ -234,12 +257,11 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   return {
     register(caller) {
       if (caller.client.closed) throw new Unavailable('The client has gone.');
-      const { size } = holders.get(keyOf(caller.viewer))?.streams ?? new Set();
-      if (size >= most)
-        throw new LimitExceeded(`This credential has ${size} streams open already; end one of them first.`);
+      checkPlace(caller.viewer);
       const holder = holderOf(caller);
       const stream = new Stream(caller, holder, leave);
       holder.streams.add(stream);
+      count(caller.viewer, 1);
       return stream;
     },
     streams: () => [...holders.values()].flatMap(({ streams }) => [...streams]),

@@ -173,7 +173,9 @@ describe('mutations of one call', () => {
   beforeAll(async () => {
     limited = await startGraphql(database.url, { RequestsPerMinute: 20 });
     const tenant = await makeTenant(limited.context.db, { code: 'limited' });
-    for (const token of ['user', 'other', 'third']) limited.admit(token, tenant);
+    limited.admit('user', tenant);
+    limited.admit('other', tenant, { role: 'Importer' });
+    limited.admit('third', tenant, { role: 'Admin' });
   });
   afterAll(() => limited.stop());
 

@@ -312,10 +312,13 @@ describe.each<Transport>(['sse', 'ws'])('batches over %s', (transport) => {
 });
 
 describe('the limit of streams', () => {
-  test('counts SSE and WebSocket of a token together, and not those of another token', async () => {
-    service.admit('other', tenant);
+  test('counts SSE and WebSocket, and all tokens of a person, together, and not those of another person', async () => {
+    service.admit('second', tenant);
+    service.admit('other', tenant, { role: 'Importer' });
     const id = await insertBatch();
-    const full = Array.from({ length: 50 }, (_, index) => watchStatus(index % 2 ? 'sse' : 'ws', id));
+    const full = Array.from({ length: 50 }, (_, index) =>
+      watchStatus(index % 2 ? 'sse' : 'ws', id, index % 3 ? 'user' : 'second'),
+    );
     await until(() => full.every(({ frames }) => frames.length === 1));
     for (const transport of ['sse', 'ws'] as const) {
       const refused = watchStatus(transport, id);
@@ -328,6 +331,25 @@ describe('the limit of streams', () => {
     await until(() => service.graphql.streamCount() === 50);
     const again = watchStatus('ws', id);
     await until(() => again.frames.length === 1);
+  });
+
+  test('counts those of all persons of a tenant together, and not those of another tenant', async () => {
+    const small = await startGraphql(database.url, { StreamsPerTenant: 2 });
+    try {
+      small.admit('user', tenant);
+      small.admit('other', tenant, { role: 'Importer' });
+      small.admit('stranger', stranger);
+      const id = await insertBatch();
+      const full = ['user', 'other'].map((token) => watchStatus('sse', id, token, small));
+      await until(() => full.every(({ frames }) => frames.length === 1));
+      const refused = watchStatus('ws', id, 'other', small);
+      await refused.ended;
+      expect(lastCode(refused)).toBe('LIMIT');
+      const strange = watchStatus('ws', await insertBatch(stranger), 'stranger', small);
+      await until(() => strange.frames.length === 1);
+    } finally {
+      await small.stop();
+    }
   });
 });
 

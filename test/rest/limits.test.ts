@@ -7,6 +7,7 @@ import { openRates, type Rates } from '../../src/db/rates.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { type Server, startServer } from '../../src/server.ts';
+import { makeTenant } from '../_util/factories.ts';
 import { pepper } from '../_util/pepper.ts';
 import { until } from '../_util/process.ts';
 import { longWindow, type Service, startService, testConfig } from '../_util/service.ts';
@@ -27,6 +28,7 @@ let service: Service;
 let other: Server;
 let bearer: string;
 let host = 0;
+let persons = 0;
 
 /** Asks for a token from an address of its own, unless one is given. */
 function requestToken(apikey: string, address = `2001:db8:0:${(++host).toString(16)}::1`, url = service.url) {
@@ -38,15 +40,26 @@ function requestToken(apikey: string, address = `2001:db8:0:${(++host).toString(
   });
 }
 
-async function newPin(): Promise<string> {
-  const { context, tenant } = service;
-  const options = { mandatorId: tenant.mandatorId, personId: tenant.person('User').id };
-  return (await createPin(context.db, pepper, options)).pin;
+/** A person of the tenant who has not called yet. */
+async function newPerson(mandatorId = service.tenant.mandatorId): Promise<number> {
+  const name = `Person ${++persons}`;
+  const { id } = await service.context.db
+    .insertInto('person')
+    .values({ mandator_id: mandatorId, name, email: `${persons}@limits.example`, time_zone: 'UTC', role: 'User' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
 }
 
-/** A credential that has not been used. */
-async function newBearer(): Promise<string> {
-  const { access_token } = (await (await requestToken(await newPin())).json()) as { access_token: string };
+async function newPin(person?: number, { mandatorId } = service.tenant): Promise<string> {
+  const personId = person ?? (await newPerson(mandatorId));
+  return (await createPin(service.context.db, pepper, { mandatorId, personId })).pin;
+}
+
+/** A token of a PIN of its own. @param person by default one who has not called yet */
+async function newBearer(person?: number, tenant = service.tenant): Promise<string> {
+  const pin = await newPin(person, tenant);
+  const { access_token } = (await (await requestToken(pin)).json()) as { access_token: string };
   return `Bearer ${access_token}`;
 }
 
@@ -76,7 +89,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe('requests per token', () => {
+describe('requests of a person', () => {
   test('every authenticated answer has the policy and the remaining requests', async () => {
     const first = await read();
     const etag = first.headers.get('etag') ?? '';
@@ -103,7 +116,7 @@ describe('requests per token', () => {
     }
   });
 
-  test('429 past it, as a problem that says when to come back; other tokens continue', async () => {
+  test('429 past it, as a problem that says when to come back; other persons continue', async () => {
     await useUp();
     const refused = await read();
     expect(refused.status).toBe(429);
@@ -115,7 +128,7 @@ describe('requests per token', () => {
     expect(await refused.json()).toMatchObject({
       status: 429,
       Code: 'LimitExceeded',
-      detail: `More than 20 requests in a minute for one token (Limits__RequestsPerMinute); wait ${wait} seconds.`,
+      detail: `More than 20 requests in a minute for one person or calendar address (Limits__RequestsPerMinute); wait ${wait} seconds.`,
     });
     const overGraphql = await fetch(`${service.url}/school/graphql`, {
       method: 'POST',
@@ -125,6 +138,14 @@ describe('requests per token', () => {
     expect(overGraphql.status).toBe(429);
     bearer = await newBearer();
     expect((await read()).status).toBe(200);
+  });
+
+  test('are counted together, however many PINs and tokens the person has', async () => {
+    const person = await newPerson();
+    bearer = await newBearer(person);
+    await useUp();
+    bearer = await newBearer(person);
+    expect((await read()).status).toBe(429);
   });
 
   test('an operation over WebSocket is a request; past the limit its error is LIMIT', async () => {
@@ -165,6 +186,40 @@ describe('requests per token', () => {
     await read();
     await sumIs(22, key);
     expect((await read()).status).toBe(429);
+  });
+});
+
+describe('requests of a tenant', () => {
+  test('429 past it for all of its persons, whose own requests past their limits do not count; other tenants continue', async () => {
+    const limits = { ...settings, Limits__TenantRequestsPerMinute: String(most + 5) };
+    const small = await startServer(testConfig(service.databaseUrl, limits), silent, { rateWindow: longWindow });
+    try {
+      await small.ready;
+      const url = small.context.config.BaseUrl;
+      const full = await makeTenant(service.context.db, { code: 'full' });
+      const ask = async (credential: string, code = 'full') =>
+        await fetch(`${url}/${code}/api/v2.0/jobs/batches`, { headers: { Authorization: credential } });
+      const greedy = await newBearer(undefined, full);
+      const statuses: number[] = [];
+      for (let sent = 0; sent < most + 10; sent++) statuses.push((await ask(greedy)).status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(most);
+      for (let sent = 0; sent < 5; sent++) {
+        const { status, headers } = await ask(await newBearer(undefined, full));
+        expect([status, headers.get('ratelimit')]).toEqual([200, expect.stringMatching(/^"requests"; r=19; t=\d+$/)]);
+      }
+      const refused = await ask(await newBearer(undefined, full));
+      expect(refused.status).toBe(429);
+      expect(refused.headers.get('ratelimit')).toMatch(/^"tenant-requests"; r=0; t=\d+$/);
+      expect(refused.headers.get('ratelimit-policy')).toMatch(/^"tenant-requests"; q=25; w=60; pk=:[\w=]+:$/);
+      expect(await refused.json()).toMatchObject({
+        detail: expect.stringContaining(
+          'More than 25 requests in a minute for one tenant (Limits__TenantRequestsPerMinute); wait ',
+        ),
+      });
+      expect((await ask(await newBearer(), 'school')).status).toBe(200);
+    } finally {
+      await small.stop();
+    }
   });
 });
 

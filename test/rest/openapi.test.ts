@@ -41,9 +41,9 @@ let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let wire: Awaited<ReturnType<typeof openWire>>;
 let service: Service;
 let contract: Contract;
-/** Each with a count of requests of its own. */
 const tokens = { admin: '', user: '', display: '', device: '', spent: '', fresh: '' };
 let pin = '';
+let consolePin = '';
 let batchId = '';
 let pinId = 0;
 let tokenId = 0;
@@ -176,10 +176,13 @@ beforeAll(async () => {
   contract = openContract(service.url);
   const { tenant, context } = service;
   tokens.display = await service.signIn(tenant, 'Display');
-  for (const name of ['admin', 'spent', 'fresh'] as const) tokens[name] = await service.signIn(tenant, 'Admin');
+  for (const name of ['admin', 'fresh'] as const) tokens[name] = await service.signIn(tenant, 'Admin');
+  // Their person's requests are used up, so it is none of the others.
+  tokens.spent = await service.signIn(tenant, 'Importer');
   tokens.user = await service.signIn();
   const { mandatorId } = tenant;
   ({ pin } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('User').id }));
+  ({ pin: consolePin } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('Importer').id }));
   ({ pinId } = await createPin(context.db, pepper, { mandatorId, personId: tenant.person('Admin').id }));
   // The user has as many as one may have.
   const tokensOf = async (resource_id: number | null, mark: number) => {
@@ -412,7 +415,7 @@ describe('answers keep to the document', () => {
     method: string,
     init: { headers?: Record<string, string>; body?: string; mandator?: string } = {},
   ) => {
-    const { headers = own, body = method === 'POST' ? JSON.stringify({ Pin: pin }) : undefined } = init;
+    const { headers = own, body = method === 'POST' ? JSON.stringify({ Pin: consolePin }) : undefined } = init;
     const sent = { method, headers, ...(body !== undefined && { body }) };
     return contract.fetch(`/${init.mandator ?? 'school'}/session`, sent, { wrong: true });
   };
