@@ -42,33 +42,38 @@ type Files = {
 
 const withoutIndents = (text: string) => text.replace(/^\s+/gm, '');
 
-const strings = /'[^'\\]*'|"[^"\\]*"/g;
+/** Strings, and templates whose values have neither templates nor braces of their own. */
+const literals = /'[^'\\]*'|"[^"\\]*"|`(?:[^`\\$]|\$(?!\{)|\$\{[^`{}]*\})*`/g;
 
-/** Removes spaces around operators, except in lines with templates, regular expressions or open strings. */
+/** Removes spaces around operators, except in lines with regular expressions or open literals. */
 function withoutSpaces(line: string): string {
-  if (/['"`/\\]/.test(line.replace(strings, ''))) return line;
-  const parts = new RegExp(`${strings.source}| ?([=,:?(){}[\\]<>&|!*]) ?`, 'g');
-  return line.replace(parts, (part, sign?: string) => sign ?? part);
+  if (/['"`/\\]/.test(line.replace(literals, '').replaceAll(' / ', ''))) return line;
+  const parts = new RegExp(`${literals.source}| ?[=,:?(){}[\\]<>&|!*] ?| [+/-] (?![+-])| (?=['"\`])`, 'g');
+  return line.replace(parts, (part) => part.trim());
 }
 
 /**
  * Strips types, comments and layout. Line breaks can go, because the compiler ends each statement with a semicolon, and texts
- * of several lines are GraphQL. The semicolon at the end of a block can go, because no loop has an empty body.
+ * of several lines are GraphQL. The semicolon at the end of a block can go, because no loop has an empty body. Constants that
+ * follow each other need one `const`: the compiler begins each statement on a line of its own.
  */
 async function stripScript(text: string): Promise<string> {
   return withoutIndents(await stripTypes(text))
     .split('\n')
     .map(withoutSpaces)
     .join('\n')
+    .replace(/(?<=^((?:export )?(?:const|let)\b).*);\n\1 ?/gm, ',')
     .replace(/;?\n([}\])])/g, '$1')
-    .replace(/([{,;([])\n/g, '$1');
+    .replace(/([{,;([])\n/g, '$1')
+    .replace(/(?<![\w$])\((\w+)\)=>/g, '$1=>');
 }
 
 const stripStyle = (text: string) =>
   text
     .replace(/\/\*.*?\*\//gs, '')
     .replace(/\s+/g, ' ')
-    .replace(/ ?([{};,]) ?/g, '$1')
+    .replace(/ ?([{};,>~]) ?/g, '$1')
+    .replace(/="([A-Za-z_]+)"/g, '=$1')
     .replaceAll(';}', '}')
     .replace(/: /g, ':')
     .replace(/([ :,(-])0\./g, '$1.');

@@ -4,7 +4,7 @@ import { drawChange } from './change-view.ts';
 import { clockTime, isNight, localDay } from './clock.ts';
 import { nextHoursBar } from './day-bar.ts';
 import { stayAwake } from './device.ts';
-import { byId, fitTiles, icon, make, show } from './dom.ts';
+import { button, byId, fitTiles, icon, make, show } from './dom.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Text } from './german.ts';
 import { leastType, pageOf, spread } from './grid.ts';
@@ -109,14 +109,13 @@ function drawNotice(rooms: ShownRoom[], now: number): void {
 
 function drawPages(all: number): void {
   byId('pages').hidden = all < 2;
-  const button = (id: string, label: string, act: () => void) => {
-    const element = make('button', { type: 'button', id }, label);
-    element.addEventListener('click', () => {
+  const turner = (id: string, label: string, act: () => void) => {
+    const tap = () => {
       act();
       turnedAt = performance.now();
       draw();
-    });
-    return element;
+    };
+    return button(id, tap, label);
   };
   const turn = (by: number) => {
     page = (page + by + all) % all;
@@ -124,10 +123,10 @@ function drawPages(all: number): void {
   };
   show(byId('pages'), [page, all, isPaused], () => [
     make('strong', {}, text.page(page + 1, all)),
-    button('back', text.back, () => turn(-1)),
-    button('forward', text.forward, () => turn(1)),
+    turner('back', text.back, () => turn(-1)),
+    turner('forward', text.forward, () => turn(1)),
     !isStill &&
-      button('pause', isPaused ? text.resume : text.pause, () => {
+      turner('pause', isPaused ? text.resume : text.pause, () => {
         isPaused = !isPaused;
       }),
   ]);

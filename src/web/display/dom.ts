@@ -10,6 +10,12 @@ export function make(tag: string, attributes: Record<string, string>, ...childre
   return element;
 }
 
+export function button(id: string, tap: () => void, ...children: Child[]): HTMLElement {
+  const element = make('button', { type: 'button', id }, ...children);
+  element.addEventListener('click', tap);
+  return element;
+}
+
 function add(element: Element, children: Child[]): void {
   for (const child of children) if (child) element.append(child);
 }

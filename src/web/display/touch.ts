@@ -3,7 +3,7 @@ import { randomKey } from '../random-key.ts';
 import { type ActResult, bookingOf, type DoneAct, mutationOf, perform, undoOf } from './acts.ts';
 import type { ZoneOffsets } from './clock.ts';
 import { callGraphql } from './device.ts';
-import { icon, make, show } from './dom.ts';
+import { button, icon, make, show } from './dom.ts';
 import type { FreeRoom } from './elsewhere.ts';
 import { instantLine } from './lines.ts';
 import type { Offer } from './offers.ts';
@@ -114,13 +114,11 @@ export function makeTouch({ session, reports, box, other, report, changed, acted
     return [phase.kind === 'sure' ? text.endSure : text.end, ''];
   }
 
+  const status = (line: string) => make('p', { class: 'line', role: 'status' }, line);
+
   function said({ line, undo }: Extract<Phase, { kind: 'said' }>): Node[] {
-    const nodes: Node[] = [make('p', { class: 'line', role: 'status' }, line)];
-    if (undo) {
-      const button = make('button', { type: 'button', id: 'undo' }, text.undo);
-      button.addEventListener('click', () => void call('undo', undoOf(undo), text.undone, false));
-      nodes.push(button);
-    }
+    const nodes = [status(line)];
+    if (undo) nodes.push(button('undo', () => void call('undo', undoOf(undo), text.undone, false), text.undo));
     return nodes;
   }
 
@@ -136,23 +134,21 @@ export function makeTouch({ session, reports, box, other, report, changed, acted
     const lines = rooms.map(({ id, name, until }) => {
       const says = [make('strong', {}, name), ` ${text.freeUntil(at(until))}`];
       if (!mayBook) return make('li', {}, ...says);
-      const button = make('button', { type: 'button', id: `room-${id}` }, ...says);
-      button.addEventListener('click', () => {
+      const book = () => {
         if (phase.kind !== 'found') return;
         const end = Math.min(until, Math.floor((drawnAt + elsewhereForMs) / 60_000) * 60_000);
         const done = text.bookedElsewhere(name, at(end));
         void call('book elsewhere', bookingOf(id, end, drawnAt, randomKey(), text), done, true);
-      });
-      return make('li', {}, button);
+      };
+      return make('li', {}, button(`room-${id}`, book, ...says));
     });
     const says = rooms.length === 0 ? text.noneElsewhere : mayBook ? text.bookElsewhere : text.freeElsewhere;
     return choices(says, lines);
   }
 
   function choices(title: string, lines: HTMLElement[]): Node[] {
-    const close = make('button', { type: 'button', id: 'close' }, text.close);
-    close.addEventListener('click', () => enter({ kind: 'ready' }));
-    const head = make('div', { class: 'head' }, make('p', { class: 'line', role: 'status' }, title), close);
+    const close = button('close', () => enter({ kind: 'ready' }), text.close);
+    const head = make('div', { class: 'head' }, status(title), close);
     return lines.length > 0 ? [head, make('ul', { class: 'found' }, ...lines)] : [head];
   }
 
@@ -167,34 +163,35 @@ export function makeTouch({ session, reports, box, other, report, changed, acted
   const problems = () =>
     choices(
       text.reportWhat,
-      (Object.keys(text.problems) as ProblemKind[]).map((kind) => {
-        const button = make('button', { type: 'button', id: `problem-${kind}` }, text.problems[kind]);
-        button.addEventListener('click', () => void sendReport(kind));
-        return make('li', {}, button);
-      }),
+      (Object.keys(text.problems) as ProblemKind[]).map((kind) =>
+        make(
+          'li',
+          {},
+          button(`problem-${kind}`, () => void sendReport(kind), text.problems[kind]),
+        ),
+      ),
     );
 
   function drawReport(): void {
     show(report, phase.kind, () => {
-      const button = make('button', { type: 'button', id: 'report-button' }, text.report);
-      if (phase.kind !== 'ready' && phase.kind !== 'sure') button.setAttribute('disabled', '');
-      button.addEventListener('click', () => {
+      const choose = () => {
         enter({ kind: 'reporting' }, foundForMs);
         other.querySelector<HTMLElement>('.found button')?.focus();
-      });
-      return [button];
+      };
+      const opener = button('report-button', choose, text.report);
+      if (phase.kind !== 'ready' && phase.kind !== 'sure') opener.setAttribute('disabled', '');
+      return [opener];
     });
   }
 
   function finder(elsewhere: Elsewhere, off: string | null): HTMLElement {
-    const button = make('button', { type: 'button', id: 'elsewhere' }, text.elsewhere);
-    const isBusy = phase.kind === 'working' || phase.kind === 'said';
-    if (off || isBusy) button.setAttribute('disabled', '');
-    if (phase.kind === 'working' && phase.what === 'elsewhere') button.textContent = text.working;
-    button.addEventListener('click', () => {
+    const isLooking = phase.kind === 'working' && phase.what === 'elsewhere';
+    const find = () => {
       if (phase.kind === 'ready' || phase.kind === 'sure') void look(elsewhere);
-    });
-    return button;
+    };
+    const opener = button('elsewhere', find, isLooking ? text.working : text.elsewhere);
+    if (off || phase.kind === 'working' || phase.kind === 'said') opener.setAttribute('disabled', '');
+    return opener;
   }
 
   /** In place of the next bookings, so that the state of this room stays in view. */
@@ -221,20 +218,18 @@ export function makeTouch({ session, reports, box, other, report, changed, acted
         const working = phase.kind === 'working' ? phase.what : null;
         // The stream may show the result before the answer comes.
         if (working && working !== 'elsewhere' && !offers.some((offer) => keyOf(offer) === working))
-          return [make('p', { class: 'line', role: 'status' }, text.working)];
+          return [status(text.working)];
         if (offers.length === 0) return [];
         const isBooking = offers[0]?.act === 'book' || offers[0]?.act === 'bookUntil';
         const buttons = offers.map((offer, index) => {
           const [short, purpose] = labels[index] ?? ['', ''];
           const key = keyOf(offer);
-          const button = make('button', { type: 'button', id: key });
-          button.textContent = working === key ? text.working : short;
-          if (working === key) button.setAttribute('aria-busy', 'true');
-          else if (purpose) button.setAttribute('aria-label', `${purpose}: ${short}`);
-          if (off || working) button.setAttribute('disabled', '');
           // Uses the time of the tap, not of the drawing.
-          button.addEventListener('click', () => tapped(index));
-          return button;
+          const act = button(key, () => tapped(index), working === key ? text.working : short);
+          if (working === key) act.setAttribute('aria-busy', 'true');
+          else if (purpose) act.setAttribute('aria-label', `${purpose}: ${short}`);
+          if (off || working) act.setAttribute('disabled', '');
+          return act;
         });
         return [
           off
