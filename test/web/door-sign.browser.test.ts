@@ -469,6 +469,17 @@ describeInBrowser('A door sign in a browser', () => {
     await sign.shows('A9');
   });
 
+  test('a sign that may no longer book takes its buttons back, and has them again when it may', async () => {
+    const { id, token: own } = await school.pair({ ResourceIds: [school.roomId('B3')], MayBook: true });
+    const change = (MayBook: boolean) => school.call('PATCH', `/displays/${id}`, { MayBook }, { 'If-Match': '*' });
+    const sign = await show('B3', { token: own });
+    await sign.button(/30 min/).waitFor();
+    await change(false);
+    await sign.button(/30 min/).waitFor({ state: 'detached' });
+    await change(true);
+    await sign.button(/30 min/).waitFor();
+  });
+
   test('whose room is not in use for a time does not go to the only other one of its location, and comes back', async () => {
     const { Id: LocationId } = await school.call('POST', '/locations', { Name: 'Annex', TimeZone: 'UTC' });
     const add = (Name: string) => school.call('POST', '/resources', { Name, LocationId });

@@ -155,7 +155,7 @@ export function startWatch(watching: Watching): Watch {
   }
 
   let isTold = false;
-  /** Calls the server once it is back: at a random moment, but at once for a new device, which must learn its rights. */
+  /** Calls the server once it is back: at a random moment, but at once for a device that must learn its rights. */
   function comeBack(): void {
     setTimeout(() => void tell(), isTold ? Math.random() * 15_000 : 0);
     isTold = true;
@@ -179,6 +179,9 @@ export function startWatch(watching: Watching): Watch {
           const { serverTime } = frame.kind === 'snapshot' ? frame.snapshot : frame;
           clock.hear(serverTime, slack);
           const fits = take(frame, first);
+          if (frame.kind === 'ended') isTold &&= frame.retryAfterSeconds !== 0;
+          // Not before the new stream would say that its rights have changed again.
+          else if (first && !isTold && watch.state === 'live') comeBack();
           keep();
           watching.changed();
           return fits;
