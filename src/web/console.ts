@@ -13,9 +13,8 @@ import { preloadLinks, readModules, readOnce, versionOf } from './modules.ts';
 
 const folder = 'web/console';
 const start = `${folder}/start.ts`;
-const screenModule = /^web\/console\/screens\/(\w+)\.ts$/;
-/** What the console opens with. */
-const firstScreen = 'rooms';
+/** The screens, in the order of routes.ts: the console opens with the first. */
+const screenImports = /\bimport\(['"]\.\/screens\/(\w+)\.ts['"]\)/g;
 const pages = ['/:mandator/console', '/:mandator/console/{*below}'];
 
 /** Texts never become markup or code; nothing is loaded from other hosts, and the page has no inline scripts or styles. */
@@ -40,12 +39,12 @@ async function readConsole() {
   const version = versionOf(modules, markup);
   /** The page with the links of each screen, by its name. */
   const markups = new Map<string, string>();
-  for (const module of modules.keys()) {
-    const [, screen] = screenModule.exec(module) ?? [];
-    if (screen)
-      markups.set(screen, markup.replace('{{preloads}}', preloadLinks(modules, start, module, '{{modules}}')));
+  for (const [, screen = ''] of String(modules.get(`${folder}/routes.ts`)?.bytes).matchAll(screenImports)) {
+    const links = preloadLinks(modules, start, `${folder}/screens/${screen}.ts`, '{{modules}}');
+    markups.set(screen, markup.replace('{{preloads}}', links));
   }
-  return { modules, version, markups };
+  const [first = ''] = markups.values();
+  return { modules, version, markups, first };
 }
 
 /** The limits of the files that the console sends. */
@@ -53,13 +52,13 @@ type ConsoleLimits = Pick<Config['Limits'], 'JobBodyBytes' | 'LessonsPerBatch'>;
 
 /** The page for a screen, whose addresses are relative, so that it also works below a path prefix of a proxy. */
 function renderPage(
-  { version, markups }: Awaited<ReturnType<typeof readConsole>>,
+  { version, markups, first }: Awaited<ReturnType<typeof readConsole>>,
   screen: unknown,
   mandator: string,
   root: string,
   { JobBodyBytes, LessonsPerBatch }: ConsoleLimits,
 ) {
-  const text = (markups.get(String(screen)) ?? markups.get(firstScreen) ?? '')
+  const text = (markups.get(String(screen)) ?? first)
     .replaceAll('{{jobBodyBytes}}', String(JobBodyBytes))
     .replaceAll('{{lessonsPerBatch}}', String(LessonsPerBatch))
     .replaceAll('{{modules}}', `${root}assets/console/${version}`)
