@@ -9,9 +9,9 @@ import { sql } from 'kysely';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
-import type { Latest } from '../flow/latest.ts';
 import { workFor } from '../flow/working.ts';
 import type { Log } from '../log.ts';
+import type { Viewed } from './sources.ts';
 
 /** Days for which a display stays valid without being heard from. */
 export const daysUnheard = 90;
@@ -79,13 +79,13 @@ export function hear(
 export const flushHeard = (context: Context): Promise<void> => context.once(openEar).flush();
 
 /** A class, because there may be thousands. */
-class HeardSource<T> implements Latest<T> {
+class HeardSource<T> implements Viewed<T> {
   readonly #context: Context;
   readonly #viewer: Viewer;
-  readonly #source: Latest<T>;
+  readonly #source: Viewed<T>;
   #heardAt = 0;
 
-  constructor(context: Context, viewer: Viewer, source: Latest<T>) {
+  constructor(context: Context, viewer: Viewer, source: Viewed<T>) {
     this.#context = context;
     this.#viewer = viewer;
     this.#source = source;
@@ -110,13 +110,16 @@ class HeardSource<T> implements Latest<T> {
   close(): void {
     this.#source.close();
   }
+  narrow(viewer: Viewer): Viewer {
+    return this.#source.narrow(viewer);
+  }
 }
 
 /**
  * Wraps the source of a stream for a display. Taking frames counts as calling, unless the device reports its health: after a
  * power cut the server's operating system continues to accept frames for it for a quarter of an hour.
  */
-export const hearReader = <T>(context: Context, viewer: Viewer, source: Latest<T>): Latest<T> =>
+export const hearReader = <T>(context: Context, viewer: Viewer, source: Viewed<T>): Viewed<T> =>
   viewer.display ? new HeardSource(context, viewer, source) : source;
 
 /** Sends ages instead of instants, so that only the database's clock counts. Rows that hardly change are not written. */

@@ -1,11 +1,10 @@
 /** Rooms as they are now and as they change (contract 8 and 9). */
 import { mayShow, mayShowSome } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
-import type { Latest } from '../flow/latest.ts';
 import { noRecord } from '../records.ts';
-import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
+import type { Privacy, RoomSnapshot } from './display.ts';
 import { openHub } from './hub.ts';
-import { readBoard, readRoom } from './sources.ts';
+import { type RoomFrame, readBoard, readRoom, type Viewed } from './sources.ts';
 
 /** @throws NotFound for a room that the viewer may not see */
 function checkRoom(viewer: Viewer, resourceId: number): void {
@@ -40,7 +39,7 @@ export async function watchRoom(
   resourceId: number,
   after?: string | null,
   hub = context.once(openHub),
-): Promise<Latest<RoomSnapshot | DisplayHeartbeat>> {
+): Promise<Viewed<RoomFrame>> {
   checkRoom(viewer, resourceId);
   const level = levelOf(viewer);
   const source = await hub.withRoom(viewer.mandatorId, resourceId, false, (room) =>
@@ -78,7 +77,7 @@ export async function watchLocation(
   viewer: Viewer,
   locationId: number,
   hub = context.once(openHub),
-): Promise<Latest<RoomSnapshot | DisplayHeartbeat>> {
+): Promise<Viewed<RoomFrame>> {
   const source = await hub.withBoard(viewer.mandatorId, locationId, false, (board) => {
     const isShown = (id: number) => mayShow(viewer, id);
     if (!mayShowSome(viewer, board.resourceIds)) return undefined;

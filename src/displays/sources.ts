@@ -2,6 +2,8 @@
  * The sources that readers of rooms read at their own pace: the latest of each room, never a queue. A process may have
  * thousands, so each keeps little more than the last cursors that it sent, and is an instance of a class, to share methods.
  */
+import { mayShow } from '../access.ts';
+import type { Viewer } from '../context.ts';
 import type { Latest } from '../flow/latest.ts';
 import type { Board, BoardReader } from './board.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
@@ -9,13 +11,18 @@ import type { RoomReader, WatchedRoom } from './room.ts';
 
 export type RoomFrame = RoomSnapshot | DisplayHeartbeat;
 
-abstract class FrameSource implements Latest<RoomFrame> {
+/** What a stream shows to a viewer; `narrow` leaves the rights that matter to it. */
+export type Viewed<T> = Latest<T> & { narrow(viewer: Viewer): Viewer };
+
+abstract class FrameSource implements Viewed<RoomFrame> {
   isOver = false;
   onNews: (() => void) | undefined = undefined;
 
   protected abstract find(): RoomFrame | undefined;
   /** Stops watching the room or board. */
   protected abstract leave(): void;
+
+  abstract narrow(viewer: Viewer): Viewer;
 
   take(): RoomFrame | undefined {
     return this.isOver ? undefined : this.find();
@@ -57,6 +64,16 @@ class RoomSource extends FrameSource implements RoomReader {
     this.#room.leave(this);
   }
 
+  /** A new room of a location changes the rights of all displays there, of which those at other doors need only know of some. */
+  narrow(viewer: Viewer): Viewer {
+    const { display } = viewer;
+    if (!display) return viewer;
+    const { id } = this.#room;
+    const own = mayShow(viewer, id) ? [id] : [];
+    const others = display.resourceIds.some((one) => one !== id) ? [0] : [];
+    return { ...viewer, display: { ...display, resourceIds: [...own, ...others] } };
+  }
+
   tell(): void {
     this.onNews?.();
   }
@@ -72,7 +89,7 @@ class RoomSource extends FrameSource implements RoomReader {
  * @param room must have been read
  * @param seen the cursor that the reader has
  */
-export const readRoom = (room: WatchedRoom, level: Privacy, seen: string | undefined): Latest<RoomFrame> =>
+export const readRoom = (room: WatchedRoom, level: Privacy, seen: string | undefined): Viewed<RoomFrame> =>
   new RoomSource(room, level, seen);
 
 class BoardSource extends FrameSource implements RoomReader {
@@ -133,6 +150,10 @@ class BoardSource extends FrameSource implements RoomReader {
     return snapshot;
   }
 
+  narrow(viewer: Viewer): Viewer {
+    return viewer;
+  }
+
   protected leave(): void {
     for (const room of this.#shown.keys()) room.leave(this);
     this.#board.leave(this.#reader);
@@ -157,5 +178,5 @@ class BoardSource extends FrameSource implements RoomReader {
  * @param board must know its rooms
  * @param mayShow whether the reader may see a room
  */
-export const readBoard = (board: Board, level: Privacy, mayShow: (resourceId: number) => boolean): Latest<RoomFrame> =>
+export const readBoard = (board: Board, level: Privacy, mayShow: (resourceId: number) => boolean): Viewed<RoomFrame> =>
   new BoardSource(board, level, mayShow);

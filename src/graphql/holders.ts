@@ -28,11 +28,14 @@ export type StreamClient = {
   off(event: 'close', react: () => void): unknown;
 };
 
+/** What a stream shows. `narrow` leaves the rights of a viewer that matter to it; without it, all do. */
+export type Source = { close(): void; narrow?(viewer: Viewer): Viewer };
+
 /** A stream from its registration until its client disconnects or has the last frame. A class, because there may be thousands. */
 export class Stream {
   readonly viewer: Viewer;
   /** Closed with the stream. */
-  source: { close(): void } | undefined = undefined;
+  source: Source | undefined = undefined;
   isEnded = false;
   /** Why the stream ends early. */
   error: Error | undefined = undefined;
@@ -52,6 +55,12 @@ export class Stream {
   /** Settled once the viewer's rights have been checked again; undefined without doubt. */
   get doubt(): Promise<void> | undefined {
     return this.#holder.doubt?.promise;
+  }
+
+  /** Whether another state of the viewer has the same rights, as far as they matter to what the stream shows. */
+  isSameFor(found: Viewer): boolean {
+    const seen = (viewer: Viewer) => this.source?.narrow?.(viewer) ?? viewer;
+    return hasSameRights(seen(this.viewer), seen(found));
   }
 
   /** Ends and unregisters the stream: its client has disconnected or has the last frame. */
@@ -90,7 +99,7 @@ function rightsOf(viewer: Viewer): Partial<Viewer> {
 }
 
 /** Whether two states of a viewer have the same rights. */
-export const hasSameRights = (one: Viewer, other: Viewer) =>
+const hasSameRights = (one: Viewer, other: Viewer) =>
   one === other || isDeepStrictEqual(rightsOf(one), rightsOf(other));
 
 /** Nothing is down: a stream that is opened at once has the new rights. */
@@ -151,7 +160,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
       holder.viewer = found;
       holder.expiresAt = found.expiresAt.getTime();
       if (streams.size > 0 && isCurrent(holder)) awaitExpiry(holder);
-      for (const stream of streams) if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
+      for (const stream of streams) if (!stream.isSameFor(found)) endStream(stream, changedRights());
     } catch (error) {
       const known = asDomainError(error);
       if (known instanceof Unavailable && !(known instanceof TenantAway)) {

@@ -12,8 +12,8 @@ import {
   type Caller,
   changedRights,
   endStream,
-  hasSameRights,
   openHolders,
+  type Source,
   type Stream,
 } from './holders.ts';
 
@@ -42,7 +42,7 @@ export type Streams = {
    */
   follow<T, L>(
     caller: Caller,
-    source: () => Promise<Latest<T>>,
+    source: () => Promise<Latest<T> & Source>,
     last: (error: Error, viewer: Viewer) => L,
   ): Promise<Following<T | L>>;
   /** How many streams are open, over SSE and WebSocket together. */
@@ -145,18 +145,14 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
     return holders.register(caller);
   }
 
-  async function listen<S extends { close(): void }>(
-    stream: Stream,
-    { credentials }: Caller,
-    open: () => Promise<S>,
-  ): Promise<S> {
+  async function listen<S extends Source>(stream: Stream, { credentials }: Caller, open: () => Promise<S>): Promise<S> {
     try {
       const source = await open();
       stream.source = source;
       if (stream.isEnded) source.close();
       // The credential may have been revoked or changed after its check and before the stream was registered.
       const found = await authenticate(stream.viewer.mandator, credentials);
-      if (!hasSameRights(stream.viewer, found)) endStream(stream, changedRights());
+      if (!stream.isSameFor(found)) endStream(stream, changedRights());
       return source;
     } catch (error) {
       stream.release();
@@ -212,7 +208,11 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       };
       return iterator;
     },
-    async follow<T, L>(caller: Caller, open: () => Promise<Latest<T>>, last: (error: Error, viewer: Viewer) => L) {
+    async follow<T, L>(
+      caller: Caller,
+      open: () => Promise<Latest<T> & Source>,
+      last: (error: Error, viewer: Viewer) => L,
+    ) {
       const stream = register(caller);
       return new Follower(stream, await listen(stream, caller, open), last);
     },

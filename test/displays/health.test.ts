@@ -297,6 +297,23 @@ describe('the stream of a display', () => {
   });
 });
 
+test('the streams of a location stay open when it gets another room, as nothing changes at their doors', async () => {
+  const { locationId: LocationId } = service.tenant;
+  const one = await pairDevice(service, admin, { ResourceIds: [], LocationId });
+  const frames: Record<string, unknown>[] = [];
+  const reading = readStream(one.token, (frame) => void frames.push(frame));
+  await until(() => frames.length > 0);
+  const { body } = await admin.post('/resources', { Name: 'Neubau', LocationId });
+  expect((await one.get(`/displays/${body['Id']}/snapshot`)).status).toBe(200);
+  await admin.patch(`/resources/${room}`, { Capacity: 7 });
+  await until(() => frames.length > 1);
+  await admin.send('DELETE', `/displays/${one.id}`);
+  await reading;
+  expect(frames.map(({ __typename, reason }) => reason ?? __typename)).toEqual([
+    ...['DisplaySnapshot', 'DisplaySnapshot', 'Revoked'],
+  ]);
+});
+
 test('two processes that hear thousands of displays at one time write all of them down', async () => {
   const { tenant, context } = service;
   await sql`
