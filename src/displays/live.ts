@@ -68,8 +68,8 @@ export async function readLocation(context: Context, viewer: Viewer, locationId:
 }
 
 /**
- * The rooms of a location, each as in `watchRoom`, with one heartbeat for all. A room that is retired or moves to another
- * location is sent once more; a new one is sent from then on.
+ * The rooms of a location, each as in `watchRoom`, with one heartbeat for all, the first after the first snapshots. A room that
+ * is retired or moves to another location is sent once more; a new one is sent from then on.
  * @throws NotFound as `readLocation` does
  */
 export async function watchLocation(

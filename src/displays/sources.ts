@@ -101,14 +101,14 @@ class BoardSource extends FrameSource implements RoomReader {
   readonly #pending = new Set<WatchedRoom>();
   readonly #reader: BoardReader;
   #beats: number;
+  #isGreeted = false;
 
   constructor(board: Board, level: Privacy, mayShow: (resourceId: number) => boolean) {
     super();
     this.#board = board;
     this.#level = level;
     this.#mayShow = mayShow;
-    // A reader of a board without rooms gets a heartbeat at once.
-    this.#beats = board.resourceIds.some(mayShow) ? board.beats : -1;
+    this.#beats = board.beats;
     this.#reader = { tell: () => this.#joinRooms(), end: () => this.close() };
     board.join(this.#reader);
     this.#joinRooms();
@@ -131,9 +131,15 @@ class BoardSource extends FrameSource implements RoomReader {
       const snapshot = this.#takeSnapshot(room);
       if (snapshot) return snapshot;
     }
-    if (this.#beats === this.#board.beats) return undefined;
+    if (this.#beats === this.#board.beats && (this.#isGreeted || !this.#isWhole())) return undefined;
+    this.#isGreeted = true;
     this.#beats = this.#board.beats;
     return this.#board.heartbeat();
+  }
+
+  /** Whether all of its rooms have been read, and so were sent. */
+  #isWhole(): boolean {
+    return [...this.#shown.keys()].every(({ plan }) => plan);
   }
 
   #takeSnapshot(room: WatchedRoom): RoomSnapshot | undefined {
@@ -173,8 +179,8 @@ class BoardSource extends FrameSource implements RoomReader {
 }
 
 /**
- * The same for the rooms of a location, with the heartbeats of the board. A room that is retired or moves away is sent once
- * more.
+ * The same for the rooms of a location, with the heartbeats of the board; the first follows the first snapshots of all rooms. A
+ * room that is retired or moves away is sent once more.
  * @param board must know its rooms
  * @param mayShow whether the reader may see a room
  */

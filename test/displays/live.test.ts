@@ -434,11 +434,21 @@ describe('a board', () => {
 
   test('of a display shows its own rooms; one read serves boards and signs', async () => {
     const [board, sign] = [await watchBoard(asDisplay({ resourceIds: [room(1)] })), await watch(1)];
-    await until(() => board.frames.length === 1 && sign.frames.length === 1);
+    await until(() => board.snapshots().length === 1 && sign.frames.length === 1);
     await Promise.all([book(0), book(1)]);
     await until(() => shown(board).length === 2 && sign.frames.length === 2);
     expect(shown(board)).toEqual(['B FREE', 'B BUSY']);
-    expect(board.frames[1]).toBe(sign.frames[1]);
+    expect(board.last()).toBe(sign.last());
+  });
+
+  test('ends its greeting with a heartbeat: a room that was not sent by then is not on it', async () => {
+    hub = openHub(service.context, { ...pace, heartbeatMs: 3_600 * second });
+    const board = await watchBoard();
+    await until(() => board.heartbeats().length === 1);
+    expect(board.frames.map(({ kind }) => kind)).toEqual(['snapshot', 'snapshot', 'snapshot', 'heartbeat']);
+    await book(1);
+    await until(() => shown(board).length === 4);
+    expect(board.heartbeats()).toHaveLength(1);
   });
 
   test('has one heartbeat for all, and greets with it where there is nothing to show', async () => {

@@ -71,18 +71,8 @@ export function startWatch(watching: Watching): Watch {
   const kept = `roomgate ${session.tenant} ${kind} ${session.id}`;
   if (kind === 'sign' && session.token) recall();
   else memory.set(kept, null);
-  /** The rooms that were sent over this connection. */
+  /** The rooms that were sent over this connection: at its first heartbeat, all that are on the board. */
   let sent = new Set<string>();
-
-  /** Drops rooms that are no longer on the board: the first frames of a connection hold all that are. */
-  function dropUnsent(): void {
-    const mine = (sent = new Set<string>());
-    setTimeout(() => {
-      if (mine !== sent) return;
-      for (const id of watch.rooms.keys()) if (!sent.has(id)) watch.rooms.delete(id);
-      watching.changed();
-    }, 3_000);
-  }
 
   /** Restores the state from before the page was loaded, unless the device's clock contradicts it. */
   function recall(): void {
@@ -112,7 +102,7 @@ export function startWatch(watching: Watching): Watch {
 
   function take(frame: ReceivedFrame, first: boolean): boolean {
     const { rooms } = watch;
-    if (first && kind === 'board') dropUnsent();
+    if (first) sent = new Set();
     if (frame.kind === 'snapshot') {
       const { resource, timeZone, zoneOffsets } = frame.snapshot;
       const { id, locationId } = resource;
