@@ -791,13 +791,13 @@ describe('the link', () => {
     link.close();
   });
 
-  test('asks every 30 s whether it may show the room now, and tells each time that it may not', async () => {
+  test('asks soon, and then ever less often, whether it may show the room now, and tells each time that it may not', async () => {
     const error = '{"errors":[{"message":"x","extensions":{"code":"NOT_FOUND"}}]}';
     const world = makeWorld(withStatus(200, error));
     const link = world.open();
-    await world.pass(65_000);
-    expect(world.states).toEqual(['connecting', 'missing', 'missing', 'missing']);
-    expect(world.calls.map(({ at }) => at)).toEqual([0, 30_000, 60_000]);
+    await world.pass(10_000);
+    expect(world.states).toEqual(['connecting', ...Array(5).fill('missing')]);
+    expect(world.calls.map(({ at }) => at)).toEqual([0, 500, 2_000, 4_500, 9_000]);
     link.close();
   });
 

@@ -445,7 +445,7 @@ describeInBrowser('A door sign in a browser', () => {
     }
   });
 
-  /** As it does every half minute. */
+  /** As it does by itself, but not as soon as a test wants. */
   const askNow = (sign: Sign) => sign.page.evaluate("dispatchEvent(new Event('online'))");
 
   test('given to another room it goes there by itself, and shows links if it was given several', async () => {

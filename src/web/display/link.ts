@@ -227,7 +227,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       // The first retry comes within a second, and is not shown.
       else if (attempt > 0 || (state !== 'live' && state !== 'polling')) setState('offline');
       const least = outcome.kind === 'later' ? outcome.seconds * 1_000 * ports.random() : 0;
-      await pause(Math.max(least, outcome.kind === 'missing' ? pollEveryMs : backOff(attempt++, ports.random())));
+      await pause(Math.max(least, backOff(attempt++, ports.random())));
       if (closed) return;
     }
   }
