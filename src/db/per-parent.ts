@@ -4,6 +4,7 @@ import { openGathering } from '../flow/gather.ts';
 import { tenantNow, workFor } from '../flow/working.ts';
 import { type Database, stateIn } from './database.ts';
 import { type List, type Page, type PageRequest, type SortKey, toPage, wholeList } from './paging.ts';
+import { executePrepared } from './prepared.ts';
 
 /** An id in a filter: a value, or an SQL expression for the id of each parent whose lists are read together. */
 export type IdOfParent<Id = number> = Id | RawBuilder<Id>;
@@ -25,14 +26,15 @@ export function answerPerParent<Viewer extends object, Asked, Id, Answer>(
     const ask = openGathering<Whole, Answer | undefined>(async (questions) => {
       const viewers = [...new Set(questions.map(({ viewer }) => viewer))];
       const formOf = ({ viewer, asked }: Whole) => JSON.stringify([viewers.indexOf(viewer), asked]);
-      const answer = (alike: readonly Whole[]) => {
-        const first = alike[0] as Whole;
-        const parents = [...new Set(alike.map(({ parent }) => parent))];
-        return workFor(first.tenant, () => answerAlike(db, parents, first));
-      };
+      const answers = new Array<Promise<Answer | undefined>>(questions.length);
       // Each form fails alone: a refused query does not fail those of other callers.
-      const found = new Map([...Map.groupBy(questions, formOf)].map(([form, alike]) => [form, answer(alike)] as const));
-      return questions.map(async (question) => (await found.get(formOf(question)))?.get(question.parent));
+      for (const alike of Map.groupBy(questions.keys(), (at) => formOf(questions[at] as Whole)).values()) {
+        const first = questions[alike[0] as number] as Whole;
+        const parents = [...new Set(alike.map((at) => (questions[at] as Whole).parent))];
+        const found = workFor(first.tenant, () => answerAlike(db, parents, first));
+        for (const at of alike) answers[at] = found.then((answer) => answer.get((questions[at] as Whole).parent));
+      }
+      return answers;
     });
     return (question: Whole) => ask(String(count++), question);
   };
@@ -71,11 +73,13 @@ export function readPerParent<
   type Placed = Row & { parentId: Id; place: number };
   const read = answerPerParent<Viewer, AskedList<Filter, Key>, Id, Row[]>(async (db, parents, { viewer, asked }) => {
     const list = select(db, sql<Id>`parent.id`, { viewer, ...asked });
-    const { rows } = await sql<Placed>`
+    // The sub-select hides the number of parents from PostgreSQL, as in `readById`.
+    const query = sql<Placed>`
       select parent.id as "parentId", page.*
-      from unnest(${parents}::${sql.raw(idType)}[]) as parent(id)
+      from unnest((select ${parents}::${sql.raw(idType)}[])) as parent(id)
       cross join lateral (select list.*, row_number() over () as place from (${list}) as list) as page
-      order by parent.id, place`.execute(db);
+      order by parent.id, place`;
+    const rows = await executePrepared(db, 'lists of parents', query.compile(db));
     return Map.groupBy<Id, Row>(rows, (row) => (row as Placed).parentId);
   });
   return async (db, question) => (await read(db, question)) ?? [];

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { openDatabase, poolOf } from '../../src/db/database.ts';
-import { runPrepared } from '../../src/db/prepared.ts';
+import { executePrepared, mostShapes, runPrepared } from '../../src/db/prepared.ts';
 import { openLog } from '../../src/log.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 
@@ -24,6 +24,19 @@ test.each(['has only run prepared statements', 'has run others too', 'has run no
     expect([poolOf(db).ended, poolOf(db).totalCount]).toEqual([true, 0]);
   },
 );
+
+test('queries of ever new shapes are all answered, and sessions prepare only the first of them', async () => {
+  const db = openDatabase(database.url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
+  const ask = async (number: number) => {
+    const query = sql<{ number: number }>`select ${sql.lit(number)}::int as number`;
+    return (await executePrepared(db, 'numbers', query.compile(db)))[0]?.number;
+  };
+  const numbers = Array.from({ length: mostShapes + 3 }, (_, at) => at);
+  for (const number of [...numbers, ...numbers]) expect(await ask(number)).toBe(number);
+  const { rows } = await sql<{ name: string }>`select name from pg_prepared_statements`.execute(db);
+  expect(rows).toHaveLength(mostShapes);
+  await db.destroy();
+});
 
 test('instants are read as the library reads them, to the millisecond', async () => {
   const written = [
