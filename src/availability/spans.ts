@@ -48,8 +48,9 @@ export class SpanWriter {
     this.#slabs = slabs;
   }
 
-  /** Returns the memory of all spans, which must no longer be read. */
+  /** Returns the memory of all spans, which must no longer be read. Each list of an answer calls it. */
   giveBack(): void {
+    if (this.#taken.length === 0) return;
     for (const slab of this.#taken) this.#slabs.giveBack(slab);
     this.#taken = [];
     this.#slab = new Float64Array(0);

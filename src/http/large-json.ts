@@ -8,18 +8,46 @@ const asItIs: NameOf = (name) => name;
 export type WrittenMember = { name: string } & ({ of: string } | { text: string });
 
 /** Writes the items of a list as JSON in ASCII, with the given members; each item is as long as every other one. */
-type ListText = {
+export type ListText<Item extends object = object> = {
   /** How many items there are. */
   count: number;
   /** Bytes of an item and the comma after it. */
   itemLength(members: readonly WrittenMember[]): number;
-  /** Fills a text with items, each followed by a comma. @param first the number of the first of them */
-  write(members: readonly WrittenMember[], first: number, text: Buffer): void;
+  /** Fills the bytes of a chunk in [from, to) with items, each followed by a comma. @param first the number of the first of them */
+  write(members: readonly WrittenMember[], first: number, chunk: Buffer, from: number, to: number): void;
+  /** The same items as records. */
+  items(): readonly Item[];
   /** Gives back the memory of the list once nobody reads it. */
   giveBack?(): void;
 };
 
 const [openBracket, closeBracket] = [0x5b, 0x5d];
+
+/** Some of the items of a list, with its brackets. */
+class Items implements TextPiece {
+  readonly length: number;
+  readonly isText = false;
+  readonly #text: ListText;
+  readonly #members: readonly WrittenMember[];
+  readonly #first: number;
+  readonly #isLast: boolean;
+
+  constructor(text: ListText, members: readonly WrittenMember[], first: number, behind: number) {
+    this.length = (first === 0 ? 1 : 0) + (behind - first) * text.itemLength(members);
+    this.#text = text;
+    this.#members = members;
+    this.#first = first;
+    this.#isLast = behind === text.count;
+  }
+  write(chunk: Buffer, at: number): void {
+    const end = at + this.length;
+    const isFirst = this.#first === 0;
+    if (isFirst) chunk[at] = openBracket;
+    this.#text.write(this.#members, this.#first, chunk, isFirst ? at + 1 : at, end);
+    // The bracket replaces the comma after the last item.
+    if (this.#isLast) chunk[end - 1] = closeBracket;
+  }
+}
 
 /**
  * A list that writes its own JSON, which takes a fraction of the memory and time that an object per item does. Otherwise it is an
@@ -28,22 +56,20 @@ const [openBracket, closeBracket] = [0x5b, 0x5d];
 export class TextList<Item extends object = object> implements Iterable<Item> {
   /** The members of each item, in order. */
   readonly members: readonly WrittenMember[];
-  readonly #items: () => readonly Item[];
-  readonly #text: ListText;
+  readonly #text: ListText<Item>;
 
-  constructor(members: readonly WrittenMember[], items: () => readonly Item[], text: ListText) {
+  constructor(members: readonly WrittenMember[], text: ListText<Item>) {
     this.members = members;
-    this.#items = items;
     this.#text = text;
   }
 
   [Symbol.iterator](): Iterator<Item> {
-    return this.#items()[Symbol.iterator]();
+    return this.#text.items()[Symbol.iterator]();
   }
 
   /** The same list with other members, which it must have. */
   writing(members: readonly WrittenMember[]): TextList<Item> {
-    return new TextList(members, this.#items, this.#text);
+    return new TextList(members, this.#text);
   }
 
   renamed(nameOf: NameOf): TextList<Item> {
@@ -72,22 +98,9 @@ export class TextList<Item extends object = object> implements Iterable<Item> {
       yield pieceOf('[]');
       return;
     }
-    const itemLength = this.#text.itemLength(this.members);
-    const atOnce = Math.max(1, Math.floor((chunkLength - 1) / itemLength));
-    for (let first = 0; first < count; first += atOnce) {
-      const behind = Math.min(count, first + atOnce);
-      const opening = first === 0 ? 1 : 0;
-      yield {
-        length: opening + (behind - first) * itemLength,
-        isText: false,
-        write: (place) => {
-          if (opening > 0) place[0] = openBracket;
-          this.#text.write(this.members, first, place.subarray(opening));
-          // The bracket replaces the comma after the last item.
-          if (behind === count) place[place.length - 1] = closeBracket;
-        },
-      };
-    }
+    const atOnce = Math.max(1, Math.floor((chunkLength - 1) / this.#text.itemLength(this.members)));
+    for (let first = 0; first < count; first += atOnce)
+      yield new Items(this.#text, this.members, first, Math.min(count, first + atOnce));
   }
 
   /** Gives back its memory, and that of the lists that were made with it: they must not be read any more. */

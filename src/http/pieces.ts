@@ -7,15 +7,26 @@ export type TextPiece = {
   readonly length: number;
   /** Whether it keeps its text in memory. */
   readonly isText: boolean;
-  /** @param place a buffer of `length` bytes */
-  write(place: Buffer): void;
+  /** Writes its `length` bytes into a chunk, from `at` on. */
+  write(chunk: Buffer, at: number): void;
 };
 
-export const pieceOf = (text: string): TextPiece => ({
-  length: Buffer.byteLength(text),
-  isText: true,
-  write: (place) => void place.write(text),
-});
+/** A class, because an answer may have ten thousands. */
+class Text implements TextPiece {
+  readonly length: number;
+  readonly isText = true;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.length = Buffer.byteLength(text);
+    this.#text = text;
+  }
+  write(chunk: Buffer, at: number): void {
+    chunk.write(this.#text, at);
+  }
+}
+
+export const pieceOf = (text: string): TextPiece => new Text(text);
 
 /** Pieces with a text before them and one behind them. */
 export const enclosed = (before: string, pieces: Iterable<TextPiece>, behind: string): Iterable<TextPiece> => ({
@@ -91,7 +102,7 @@ export async function writePieces(
       chunk = chunks.take(length);
       used = 0;
     }
-    piece.write(chunk.subarray(used, used + length));
+    piece.write(chunk, used);
     used += length;
     const paused = pause();
     if (paused !== undefined) await paused;

@@ -81,8 +81,10 @@ type Which = { resourceIds: readonly number[] } | { locationId: number };
  */
 export async function readHours(db: Database, mandatorId: number, which: Which, dates: Dates) {
   const own = 'locationId' in which;
+  // One text: the client of PostgreSQL would make a list into one at each of its places, item by item.
+  const ids = own ? '' : `{${which.resourceIds.join()}}`;
   const chosen = (id: 'resource.id' | 'opening_rule.resource_id' | 'opening_exception.resource_id') =>
-    own ? sql<boolean>`true` : sql<boolean>`${sql.ref(id)} = any(${which.resourceIds})`;
+    own ? sql<boolean>`true` : sql<boolean>`${sql.ref(id)} = any(${ids}::integer[])`;
   const location = sql.ref<number>('location.id');
   const resources = selectFrom('resource')
     .where('resource.mandator_id', '=', mandatorId)

@@ -13,10 +13,11 @@ const nameOf = (number: number) => String(number).padStart(4, '0');
 
 /** A list of one text, which has the number of the list all over. */
 const listOf = (number: number) =>
-  new TextList([], () => [], {
+  new TextList([], {
     count: 1,
     itemLength: () => length - 1,
-    write: (_members, _first, text) => text.fill(`"${nameOf(number).repeat((length - 4) / 4)}",`),
+    items: () => [],
+    write: (_members, _first, chunk, from, to) => chunk.fill(`"${nameOf(number).repeat((length - 4) / 4)}",`, from, to),
   });
 
 let chunks: Chunks;
