@@ -1,7 +1,6 @@
 import SchemaBuilder, { type EnumRef, type ObjectRef } from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import ErrorsPlugin from '@pothos/plugin-errors';
-import ZodPlugin from '@pothos/plugin-zod';
 import { GraphQLError, type ValueNode, valueFromASTUntyped } from 'graphql';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
@@ -16,7 +15,7 @@ import {
   PreconditionFailed,
 } from '../errors.ts';
 import type { CallPlace } from '../flow/large-answers.ts';
-import { invalidArguments } from '../input.ts';
+import ArgumentsPlugin from './arguments.ts';
 import CostsPlugin from './costs.ts';
 import FaultsPlugin from './faults.ts';
 import type { Caller } from './holders.ts';
@@ -94,11 +93,10 @@ export function createBuilder() {
       ID: { Input: string; Output: string | number };
     };
   }>({
-    // The outermost first: ZodPlugin's errors go to FaultsPlugin, which renames members, and then to ErrorsPlugin.
-    plugins: [ErrorsPlugin, FaultsPlugin, ZodPlugin, ComplexityPlugin, CostsPlugin],
+    // The outermost first: ArgumentsPlugin's errors go to FaultsPlugin, which renames members, and then to ErrorsPlugin.
+    plugins: [ErrorsPlugin, FaultsPlugin, ArgumentsPlugin, ComplexityPlugin, CostsPlugin],
     defaultFieldNullability: false,
     errors: { directResult: true, defaultTypes: [] },
-    zod: { validationError: invalidArguments },
     // limits.ts checks the cost, before execution and for subscriptions too.
     complexity: { disabled: true },
   });
