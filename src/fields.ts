@@ -75,9 +75,15 @@ export const toFields = <Body extends object>(body: Body): Fields<Body> =>
 
 /** Returns a function from fields to records of the schema, whose members come in the schema's order. */
 export function recordOf<Shape extends z.ZodRawShape>({ shape }: z.ZodObject<Shape>) {
+  type Record = z.output<z.ZodObject<Shape>>;
   const names = Object.keys(shape).map((name) => [name, lowerFirst(name)] as const);
-  return (fields: { [Name in keyof Shape as Uncapitalize<Name & string>]: unknown }): z.output<z.ZodObject<Shape>> =>
-    Object.fromEntries(names.map(([name, field]) => [name, (fields as Record<string, unknown>)[field]])) as z.output<
-      z.ZodObject<Shape>
-    >;
+  // Copied, because objects that gain their members one by one are slow in V8.
+  const empty: { [name: string]: unknown } = JSON.parse(
+    `{${names.map(([name]) => `${JSON.stringify(name)}:null`).join()}}`,
+  );
+  return (fields: { [Name in keyof Shape as Uncapitalize<Name & string>]: unknown }): Record => {
+    const record = { ...empty };
+    for (const [name, field] of names) record[name] = (fields as { [name: string]: unknown })[field];
+    return record as Record;
+  };
 }

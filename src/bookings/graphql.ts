@@ -37,7 +37,7 @@ function addBooking(builder: Builder) {
     ...nodeOf('booking', ({ context, viewer }, id) => bookings.findBooking(context.db, viewer, id)),
     description: wire.bookingRecord.description ?? '',
     fields: (t) => ({
-      ...recordFields(t, wire.bookingRecord, wire.toBookingRecord),
+      ...recordFields(t, wire.bookingRecord, wire.toBookingFields),
       resource: t.field({
         type: typeNamed<Awaited<ReturnType<typeof bookings.getResourceOf>>>('Resource'),
         nullable: true,

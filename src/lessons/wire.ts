@@ -247,7 +247,7 @@ const recordOfJob = recordOf(jobRecord);
 export const toJobRecord = (job: LessonJob) => recordOfJob({ ...job, createdBy: toPersonReference(job.createdBy) });
 
 const recordOfLesson = recordOf(lessonRecord);
-export const toLessonRecord = (lesson: Lesson) =>
+export const toLessonRecord = (lesson: Omit<Lesson, 'beginn' | 'ende'> & Record<'beginn' | 'ende', Date | string>) =>
   recordOfLesson({ ...lesson, ursprung: lesson.ursprung && toLessonOrigin(lesson.ursprung) });
 
 const name = (description: string, most = lessonLimits.key) =>
