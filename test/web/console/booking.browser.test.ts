@@ -35,6 +35,11 @@ describeInBrowser('Booking in the console', () => {
   const openForm = () => mine.page.getByRole('button', { name: /^Buchen …/ }).click();
   const press = () => form().getByRole('button', { name: 'Buchen', exact: true }).click();
   const said = (text: RegExp) => mine.page.locator('.toast', { hasText: text }).first().waitFor();
+  /** By how many pixels the open dialog is too narrow for what it shows. */
+  const excess = () =>
+    mine.page.evaluate<number>(
+      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog[open]'))",
+    );
   async function seen(state: string): Promise<void> {
     expect({ state, violations: await mine.violations(), complaints: mine.complaints }).toEqual({
       state,
@@ -133,10 +138,26 @@ describeInBrowser('Booking in the console', () => {
     await mine.open(`?screen=rooms&day=${day}`);
     await openForm();
     await form().getByLabel('Titel').waitFor();
-    const excess =
-      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog[open]'))";
-    expect(await mine.page.evaluate(excess)).toBe(0);
+    expect(await excess()).toBe(0);
     await form().getByRole('button', { name: 'Schließen' }).first().click();
+  });
+
+  test('the details of a booking and what is in the way fit their dialogs, however long a word is', async () => {
+    const word = 'Donaudampfschifffahrtsgesellschaftskapitänswitwenversammlung'.repeat(3);
+    const on = addDays(day, 40);
+    const { Id } = await booking(1, ['09:00', '10:00'], word, on);
+    await mine.open(`?screen=rooms&day=${on}&booking=booking_${Id}`);
+    await mine.page.getByRole('heading', { name: word }).waitFor();
+    expect(await excess()).toBe(0);
+    await mine.open(`?screen=rooms&day=${on}`);
+    await openForm();
+    await fill({ Titel: 'Kurz', Von: '10:00', Bis: '11:00' });
+    await form().getByLabel('Raum').selectOption({ label: 'R102 · Campus' });
+    await press();
+    await form().getByText(word).waitFor();
+    expect(await excess()).toBe(0);
+    await form().getByRole('button', { name: 'Schließen' }).first().click();
+    await mine.open(`?screen=rooms&day=${day}`);
   });
 
   test('what is booked while a room is closed is seen on its day, at once', async () => {
