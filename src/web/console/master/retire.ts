@@ -1,5 +1,6 @@
 /** Retiring a room: what is still to come there, then what becomes of it. */
 import { useState } from 'preact/hooks';
+import { line } from '../../bidi.ts';
 import { act, ask, type Refusal } from '../client.ts';
 import { moment, rangeIn } from '../clock.ts';
 import {
@@ -15,12 +16,12 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
-import { choicesOf, nameIn, type Room } from './data.ts';
+import { type Location, nameIn, type Room } from './data.ts';
 
 type RetirementProperties = {
   room: Room;
   rooms: readonly Room[];
-  timeZone: string;
+  locations: readonly Location[];
   onDone: () => void;
   onClose: () => void;
 };
@@ -28,15 +29,20 @@ type RetirementProperties = {
 const counted = ['bookings', 'series', 'blocks', 'lessons', 'mailItems', 'displays'] as const;
 const futures: readonly FutureBookings[] = ['Keep', 'Cancel', 'Move'];
 
-export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZone, onDone, onClose }) => {
-  const { id, name } = room;
+export const Retirement: Component<RetirementProperties> = ({ room, rooms, locations, onDone, onClose }) => {
+  const { id, name, locationId, active } = room;
+  const timeZone = locations.find((location) => location.id === locationId)?.timeZone ?? 'UTC';
   const asked = useAsked(async (stop) => (await ask(RetirementPreviewDocument, { id }, stop)).retirementPreview, [id]);
-  const [futureBookings, setFuture] = useState<FutureBookings>('Keep');
+  const [futureBookings, setFuture] = useState<FutureBookings>(active ? 'Keep' : 'Move');
   const [resourceId, setTarget] = useState('');
   const [skips, setSkips] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
-  const others = rooms.filter((other) => other.active && other.id !== id);
+  // The next room is more often one of the same location.
+  const [near = [], far = []] = [true, false].map((isNear) =>
+    rooms.filter((other) => other.active && other.id !== id && (other.locationId === locationId) === isNear),
+  );
+  const others = [...near, ...far];
   const target = resourceId || (others[0]?.id ?? '');
 
   async function putBack(version: number): Promise<void> {
@@ -60,8 +66,8 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZ
       return;
     }
     // Undo brings back only the room, not bookings that were cancelled or moved.
-    const undo = done.cancelled + done.moved === 0 ? () => void putBack(done.version) : undefined;
-    toast(t().retiredNow(name, done.cancelled, done.moved), { undo });
+    const undo = active && done.cancelled + done.moved === 0 ? () => void putBack(done.version) : undefined;
+    toast(t().retiredNow(name, done.cancelled, done.moved, done.kept.bookings + done.kept.blocks), { undo });
     onDone();
     onClose();
   }
@@ -85,13 +91,16 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZ
             label: t().whatThen,
             value: futureBookings,
             onInput: (text) => setFuture(text as FutureBookings),
-            choices: futures.map((value) => ({ value, text: t().futures[value] })),
+            choices: futures
+              .filter((value) => active || value !== 'Keep')
+              .map((value) => ({ value, text: t().futures[value] })),
           })
         }
         ${
+          hasBookings &&
           futureBookings === 'Move' &&
           html`
-          ${h(Field, { label: t().moveTo, value: target, onInput: setTarget, choices: choicesOf(others), fault: faultAt(refusal, 'resourceId') })}
+          ${h(Field, { label: t().moveTo, value: target, onInput: setTarget, choices: others.map((other) => ({ value: other.id, text: line`${other.name} · ${nameIn(locations, other.locationId)}` })), fault: faultAt(refusal, 'resourceId') })}
           ${h(Check, { label: t().skipOccupied, checked: skips, onChange: setSkips })}`
         }
         ${h(RefusedBox, { refusal, fields: ['resourceId'] })}
@@ -107,11 +116,14 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, timeZ
                 html`<li>${subject ?? kind} (${nameIn(rooms, at)}, ${rangeIn(timeZone, start, end)})</li>`,
             )}</ul>`
         }
-        <div class="buttons end">
-          <button class="danger" disabled=${isBusy}>${t().retireNow}</button>
-        </div>
+        ${
+          (active || hasBookings) &&
+          html`<div class="buttons end">
+            <button class="danger" disabled=${isBusy}>${active ? t().retireNow : t().clearNow}</button>
+          </div>`
+        }
       </form>
     `;
   });
-  return h(Dialog, { title: t().retireTitle(name), onClose, children: body });
+  return h(Dialog, { title: active ? t().retireTitle(name) : t().clearTitle(name), onClose, children: body });
 };

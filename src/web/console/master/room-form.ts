@@ -141,7 +141,7 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
     return h(Retirement, {
       room: base,
       rooms,
-      timeZone: locations.find(({ id }) => id === base.locationId)?.timeZone ?? 'UTC',
+      locations,
       onDone: onSaved,
       onClose,
     });
@@ -173,7 +173,9 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
         ${
           base.active
             ? html`<button type="button" class="danger" onClick=${() => setRetiring(true)}>${t().retire}</button>`
-            : html`<button type="button" onClick=${() => void setActive(base, true)}>${t().putBack}</button>`
+            : html`
+              <button type="button" onClick=${() => void setActive(base, true)}>${t().putBack}</button>
+              <button type="button" onClick=${() => setRetiring(true)}>${t().clear}</button>`
         }
       `,
   });

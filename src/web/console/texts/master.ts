@@ -110,6 +110,9 @@ export const t = texts(
     calendarOf: 'Kalenderadressen',
     retire: 'Außer Betrieb nehmen …',
     retireTitle: (name: string) => `${name} außer Betrieb nehmen`,
+    clear: 'Was noch bevorsteht …',
+    clearTitle: (name: string) => `Was in ${name} noch bevorsteht`,
+    clearNow: 'Absagen oder verlegen',
     putBack: 'Wieder in Betrieb nehmen',
     ahead: 'Was noch bevorsteht',
     nothingAhead: 'Für diesen Raum steht nichts mehr bevor.',
@@ -136,8 +139,13 @@ export const t = texts(
     skipOccupied: 'Was dort belegt ist, stehen lassen',
     inTheWay: (n: number) => (n === 1 ? 'Dort ist ein Termin im Weg:' : `Dort sind ${n} Termine im Weg:`),
     retireNow: 'Außer Betrieb nehmen',
-    retiredNow: (name: string, cancelled: number, moved: number) =>
-      [`${name} ist außer Betrieb.`, cancelled && `${cancelled} abgesagt.`, moved && `${moved} verlegt.`]
+    retiredNow: (name: string, cancelled: number, moved: number, kept: number) =>
+      [
+        `${name} ist außer Betrieb.`,
+        cancelled && `${cancelled} abgesagt.`,
+        moved && `${moved} verlegt.`,
+        kept && (kept === 1 ? '1 bleibt dort.' : `${kept} bleiben dort.`),
+      ]
         .filter(Boolean)
         .join(' '),
   },
@@ -245,6 +253,9 @@ export const t = texts(
     calendarOf: 'Calendar addresses',
     retire: 'Retire …',
     retireTitle: (name: string) => `Retire ${name}`,
+    clear: 'What is still to come …',
+    clearTitle: (name) => `What is still to come in ${name}`,
+    clearNow: 'Cancel or move',
     putBack: 'Take back into use',
     ahead: 'What is still to come',
     nothingAhead: 'Nothing is booked in this room.',
@@ -267,8 +278,13 @@ export const t = texts(
     skipOccupied: 'Keep bookings that have a conflict there',
     inTheWay: (n: number) => (n === 1 ? 'One booking there is in the way:' : `${n} bookings there are in the way:`),
     retireNow: 'Retire',
-    retiredNow: (name: string, cancelled: number, moved: number) =>
-      [`${name} is retired.`, cancelled && `${cancelled} cancelled.`, moved && `${moved} moved.`]
+    retiredNow: (name, cancelled, moved, kept) =>
+      [
+        `${name} is retired.`,
+        cancelled && `${cancelled} cancelled.`,
+        moved && `${moved} moved.`,
+        kept && (kept === 1 ? '1 stays there.' : `${kept} stay there.`),
+      ]
         .filter(Boolean)
         .join(' '),
   },
