@@ -189,7 +189,8 @@ describeInBrowser('The master data of the console', () => {
   test('a week of opening hours is typed, moved by keys, dragged, saved and undone', async () => {
     const { page } = admin;
     await tab('Opening hours');
-    await page.getByText('Without weekly hours it is always open.').waitFor();
+    await page.locator('.panel:has(.week-grid)').getByText('Without weekly hours it is always open.').waitFor();
+    expect(await page.locator('.week-grid').getByText('closed', { exact: true }).count()).toBe(0);
     await sound();
     await button('New hours …').press('Enter');
     await page.locator('dialog[open] input:focus').waitFor();
@@ -205,6 +206,7 @@ describeInBrowser('The master data of the console', () => {
     await bar('Monday 09:00–17:00').waitFor();
     await page.keyboard.press('Alt+ArrowRight');
     await bar('Monday 09:00–17:15').waitFor();
+    expect(await page.locator('.week-grid').getByText('closed', { exact: true }).count()).toBe(2);
     await bar('Tuesday 09:00–17:00').press('Delete');
     const track = (await page.getByRole('group', { name: 'Saturday' }).locator('.track').boundingBox())!;
     const [y, at] = [track.y + track.height / 2, (hour: number) => track.x + (track.width * hour) / 24];

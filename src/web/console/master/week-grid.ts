@@ -8,6 +8,8 @@ import { type Period, periodText, step, weekdays, within } from './week.ts';
 
 type GridProperties = {
   periods: readonly Period[];
+  /** Whether there are weekly hours in any season; without them no day is closed. */
+  hasHours: boolean;
   onChange: (before: Period | undefined, after: Period | undefined) => void;
   onOpen: (period: Period) => void;
   /** The season of a newly drawn period. */
@@ -28,7 +30,7 @@ function shiftOf({ key, altKey, shiftKey }: KeyboardEvent): [number, number] | u
   return altKey ? [0, minutes] : shiftKey ? [minutes, 0] : [minutes, minutes];
 }
 
-export const WeekGrid: Component<GridProperties> = ({ periods, onChange, onOpen, season }) => {
+export const WeekGrid: Component<GridProperties> = ({ periods, hasHours, onChange, onOpen, season }) => {
   const [drag, setDrag] = useState<Drag>();
   // A click follows the end of a drag.
   const hasDragged = useRef(false);
@@ -113,7 +115,7 @@ export const WeekGrid: Component<GridProperties> = ({ periods, onChange, onOpen,
                 `,
               )}
               ${drag?.hasMoved && drag.now.day === day && html`<span class="period ghost" aria-hidden="true" style=${place(drag.now)}>${periodText(drag.now)}</span>`}
-              ${ofDay.length === 0 && !drag && html`<span class="none">${t().closed}</span>`}
+              ${hasHours && ofDay.length === 0 && !drag && html`<span class="none">${t().closed}</span>`}
             </div>
           </div>
         `;

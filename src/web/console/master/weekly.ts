@@ -138,9 +138,9 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
         <span class="gap"></span>
         <button type="button" onClick=${() => setOpened({ period: undefined })}>${t().newPeriod} …</button>
       </div>
-      ${owner.subject === 'Resource' && periods.length === 0 && html`<p>${t().ofLocation}</p>`}
+      ${periods.length === 0 && html`<p>${owner.subject === 'Resource' ? t().ofLocation : t().alwaysOpen}</p>`}
       ${stale && h(StaleBox, { stale })}
-      ${h(WeekGrid, { periods: shown, season, onChange: (before, after) => replace(before, after ? [after] : []), onOpen: (period) => setOpened({ period }) })}
+      ${h(WeekGrid, { periods: shown, hasHours: periods.length > 0, season, onChange: (before, after) => replace(before, after ? [after] : []), onOpen: (period) => setOpened({ period }) })}
       <p class="hint">${t().gridHint}</p>
       ${h(RefusedBox, { refusal })}
       ${
