@@ -116,6 +116,30 @@ describeInBrowser('Booking in the console', () => {
     await form().getByRole('button', { name: 'Schließen' }).first().click();
   });
 
+  test('an alternative for a series is taken without the dates that were to be left out', async () => {
+    const on = addDays(day, 14);
+    const closed = addDays(on, 14);
+    const exceptions = `opening-hours/locations/${service.tenant.locationId}/exceptions`;
+    await send('PUT', exceptions, { Items: [{ FromDate: closed, ToDate: closed, Closed: true }] });
+    for (const weeks of [0, 7]) await booking(0, ['09:00', '10:00'], 'Im Weg', addDays(on, weeks));
+    await mine.open(`?screen=rooms&day=${on}`);
+    await openForm();
+    await fill({ Titel: 'Serie', Von: '10:00', Bis: '11:00' });
+    await form().getByLabel('Wiederholen').selectOption('jede Woche');
+    await fill({ 'Letzter Tag der Serie': closed });
+    await press();
+    await form().getByRole('button', { name: 'Auslassen, was geschlossen oder belegt ist' }).click();
+    await form().getByText('Im Weg ist:').waitFor();
+    await form()
+      .getByRole('button', { name: /^R10\d, .* 10:00–11:00 nehmen$/ })
+      .first()
+      .click();
+    await said(/^2 Termine gebucht, 1 ausgelassen/);
+    await form().waitFor({ state: 'detached' });
+    await send('PUT', exceptions, { Items: [] });
+    await mine.open(`?screen=rooms&day=${day}`);
+  });
+
   test('a refused move says why in its message', async () => {
     await openForm();
     await fill({ Titel: 'Spät', Datum: day, Von: '18:45', Bis: '19:45' });
@@ -144,7 +168,7 @@ describeInBrowser('Booking in the console', () => {
 
   test('the details of a booking and what is in the way fit their dialogs, however long a word is', async () => {
     const word = 'Donaudampfschifffahrtsgesellschaftskapitänswitwenversammlung'.repeat(3);
-    const on = addDays(day, 40);
+    const on = addDays(day, 22);
     const { Id } = await booking(1, ['09:00', '10:00'], word, on);
     await mine.open(`?screen=rooms&day=${on}&booking=booking_${Id}`);
     await mine.page.getByRole('heading', { name: word }).waitFor();

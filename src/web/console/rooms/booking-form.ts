@@ -125,7 +125,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   function take({ resourceId, start, end }: Alternative): void {
     set({ roomId: resourceId, ...timesOf(zoneOf(resourceId), Date.parse(start), Date.parse(end)) });
     setRefusal(undefined);
-    void send({ room: roomOf(resourceId), range: { start, end } });
+    void send({ room: roomOf(resourceId), range: { start, end }, skips: hasSkipped });
   }
   const timeFault = isBackwards ? t().endsBeforeStart : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start'));
   const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: line`${name} · ${locationName}` }));
