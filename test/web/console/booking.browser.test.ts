@@ -116,6 +116,21 @@ describeInBrowser('Booking in the console', () => {
     await form().getByRole('button', { name: 'Schließen' }).first().click();
   });
 
+  test('a limit of a policy is told in the language of the page, with how much is allowed', async () => {
+    const { Id } = await send('POST', 'policies', { Name: 'Kurz', LongestMinutes: 60 });
+    const room = `resources/${service.tenant.resources[2]?.id}`;
+    await send('PATCH', room, { PolicyId: Id });
+    await openForm();
+    await fill({ Titel: 'Lang', Von: '09:00', Bis: '12:00' });
+    await form().getByLabel('Raum').selectOption({ label: 'R103 · Campus' });
+    await press();
+    await form()
+      .getByText(/^So lange darf dieser Raum nicht gebucht werden\. \(.*at most 1 hour .*Kurz\.?\)$/)
+      .waitFor();
+    await form().getByRole('button', { name: 'Schließen' }).first().click();
+    await send('PATCH', room, { PolicyId: null });
+  });
+
   test('an alternative for a series is taken without the dates that were to be left out', async () => {
     const on = addDays(day, 14);
     const closed = addDays(on, 14);

@@ -17,16 +17,27 @@ export function sayRefusal({
   retryAfterSeconds,
 }: Pick<Refusal, 'code' | 'message' | 'retryAfterSeconds'> & Partial<Pick<Refusal, 'faults' | 'conflicts'>>): string {
   // The text for this code leads to the faults.
-  const isVague = code === 'InvalidInput' && faults.length === 0;
+  const leadsToFaults = code === 'InvalidInput' && faults.length > 0;
+  const isVague = code === 'InvalidInput' && !leadsToFaults;
   const known = isVague ? undefined : problemTexts()[conflicts.length > 0 ? 'RoomOccupied' : code];
   const more =
-    language.value === 'en' && message && code !== 'Offline' && code !== 'PreconditionFailed' ? message : undefined;
+    language.value === 'en' && message && !leadsToFaults && code !== 'Offline' && code !== 'PreconditionFailed'
+      ? message
+      : undefined;
   const wait = retryAfterSeconds ? ` ${t().retryAfter(retryAfterSeconds)}` : '';
   return (more ?? known ?? message) + wait;
 }
 
-export const sayFault = ({ code, message }: Fault): string =>
-  language.value === 'en' ? message : (problemTexts()[code] ?? message);
+/** Faults whose message says how much is allowed, and when. */
+const limits = new Set(['TooSoon', 'TooFarAhead', 'TooLong', 'QuotaReached']);
+
+export function sayFault({ code, message }: Fault): string {
+  const known = problemTexts()[code];
+  // The message names instants in UTC; the form says when the room is open.
+  if (known && code === 'OutsideOpeningHours') return known;
+  if (language.value === 'en' || !known) return message;
+  return limits.has(code) ? `${known} (${message})` : known;
+}
 
 /** A refusal as a message, which has no inputs beside which its faults could be shown. */
 export const toastRefusal = (refusal: Refusal): void =>
