@@ -227,6 +227,9 @@ describeInBrowser('The screen of timetables', () => {
     expect(await violations()).toEqual([]);
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('2 rows have faults.').waitFor();
+    await page
+      .getByText('or say under “Columns and settings”, “Other names of rooms”, what it is called here')
+      .waitFor();
     expect(await violations()).toEqual([]);
     const correct = async (line: number, title: string, column: number, text: string) => {
       const row = page

@@ -120,7 +120,8 @@ export const t = texts(
       OutsideTerm: 'Die Vertretung liegt nicht im Halbjahr',
       NoSuchLesson: 'Diese Lektion steht nicht im Stundenplan',
       BreakDuty: 'Eine Pausenaufsicht ist keine Lektion',
-      UnknownRoom: 'Diesen Raum gibt es nicht',
+      UnknownRoom:
+        'Diesen Raum gibt es nicht: Berichtigen Sie ihn, oder sagen Sie unter „Spalten und Einstellungen“, „Andere Namen der Räume“, wie er hier heißt',
       AmbiguousRoom: 'Den Raum gibt es an mehreren Standorten',
       UnknownPeriod: 'Diese Stunde steht nicht im Stundenraster',
       UnknownWeeks: 'Wann das ist, sagt das Halbjahr nicht',
@@ -232,7 +233,10 @@ export const t = texts(
       isPrivate: 'Private',
       locationName: 'Location',
     },
-    codes: {},
+    codes: {
+      UnknownRoom:
+        'This room does not exist: correct it, or say under “Columns and settings”, “Other names of rooms”, what it is called here',
+    } as Record<string, string>,
   },
 );
 
