@@ -111,6 +111,7 @@ describeInBrowser('The changes of the day', () => {
     await page.getByRole('combobox', { name: 'Class' }).fill('5a');
     await page.getByRole('button', { name: 'Change 11:00–11:45 Kunst 5a' }).focus();
     await page.keyboard.press('Enter');
+    await page.getByText('The next import of its timetable takes back whatever its files do not say').waitFor();
     await page.getByLabel('Room', { exact: true }).selectOption('HS 101');
     await page.getByLabel('Start').fill('2031-01-07T09:15');
     await page.getByLabel('End').fill('2031-01-07T10:00');

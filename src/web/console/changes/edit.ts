@@ -151,6 +151,7 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
         </div>
         ${h(Field, { label: t().teacher, value: typed.teachers, onInput: enter('teachers'), hint: t().teachersHint })}
         ${h(Field, { label: t().remark, value: typed.remark, onInput: enter('remark') })}
+        <p class="hint">${t().untilImport}</p>
         ${h(RefusedBox, { refusal })}
         ${faults.length > 0 && html`<div class="refused" role="alert"><p>${t().failed}</p><ul>${faults.map((text) => html`<li>${text}</li>`)}</ul></div>`}
         <div class="buttons end">
