@@ -177,6 +177,7 @@ describeInBrowser('The master data of the console', () => {
     await button('Red').click();
     await button('What is still to come …').click();
     await admin.page.getByText('1 booking', { exact: true }).waitFor();
+    expect(await admin.page.locator('dialog :is(h2, h3)').allTextContents()).toEqual(['What is still to come in Red']);
     await sound();
     await button('Cancel or move').click();
     await closed();

@@ -77,7 +77,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
     const hasBookings = preview.bookings + preview.blocks > 0;
     return html`
       <form onSubmit=${submit(() => isBusy || retire(preview.version, preview.digest))}>
-        <h3>${t().ahead}</h3>
+        ${active && html`<h3>${t().ahead}</h3>`}
         ${
           there.length === 0
             ? html`<p>${t().nothingAhead}</p>`
