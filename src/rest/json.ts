@@ -34,20 +34,14 @@ export function writeJson(request: Request, response: Response, body: unknown, t
   sendText(response, toText(request, body), type);
 }
 
-/** The ETag of a record that is only its version. */
-const versionOnly = /^"\d+"$/;
-
 /**
- * Writes the 200 of a GET or HEAD, as JSON like `writeJson` or as text of another type. Its ETag ends with the hash of its text
- * unless it has more than a version: names of others and what the caller may see change without a new version. If the caller has that version (`If-None-Match`, contract 2), the answer is 304 without a body.
+ * Writes the 200 of a GET or HEAD, as JSON like `writeJson` or as text of another type. Without an ETag it gets the hash of
+ * its text. If the caller has that version (`If-None-Match`, contract 2), the answer is 304 without a body.
  */
 export function writeTagged(request: Request, response: Response, body: unknown, type = 'application/json'): void {
   varyByFormat(response);
   const text = type === 'application/json' ? toText(request, body) : String(body);
-  const given = response.get('ETag');
-  const hashed = () => `${hash('sha1', text, 'base64url')}"`;
-  const etag =
-    given === undefined ? `"${hashed()}` : versionOnly.test(given) ? `${given.slice(0, -1)}-${hashed()}` : given;
+  const etag = response.get('ETag') ?? `"${hash('sha1', text, 'base64url')}"`;
   response.setHeader('ETag', etag);
   if (isKnown(request.headers, etag)) response.status(304).end();
   else sendText(response, text, type);

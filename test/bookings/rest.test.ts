@@ -101,7 +101,7 @@ describe('POST bookings', () => {
     expect(answer.headers.get('etag')).toBe('"1"');
     expect(answer.headers.get('location')).toBe(`${service.url}/school/api/v1.0/bookings/${record['Id']}`);
     const read = await user.get(one(record['Id']));
-    expect([read.status, read.body, read.headers.get('etag')]).toEqual([200, record, expect.stringMatching(/^"1-/)]);
+    expect([read.status, read.body, read.headers.get('etag')]).toEqual([200, record, '"1"']);
   });
 
   test('201: names in either case, instants with an offset, null for what is left out', async () => {
@@ -282,26 +282,12 @@ describe('POST bookings', () => {
 });
 
 describe('GET bookings/{id}', () => {
-  test('304, but 200 once a person in it has another name, or the caller may see more of it', async () => {
-    const { db } = service.context;
-    const { Id } = await book({ IsPrivate: true });
-    const { id } = service.tenant.person('User');
-    const again = async (caller: MasterData, known: Reply) =>
-      await caller.get(one(Id), { 'If-None-Match': known.headers.get('etag') ?? '' });
-    const [own, others] = [await user.get(one(Id)), await colleague.get(one(Id))];
-    expect([(await again(user, own)).status, (await again(colleague, others)).status]).toEqual([304, 304]);
-    expect((await again(colleague, own)).status).toBe(200);
-    const name = { name: 'Renamed' };
-    await db.updateTable('person').set(name).where('id', '=', id).execute();
-    try {
-      const renamed = await again(user, own);
-      expect([renamed.status, renamed.body['Version']]).toEqual([200, own.body['Version']]);
-      expect(renamed.text).toContain(name.name);
-      const headers = { 'If-Match': renamed.headers.get('etag') ?? '' };
-      expect((await user.send('PATCH', one(Id), { body: { Subject: 'Later' }, headers })).status).toBe(200);
-    } finally {
-      await db.updateTable('person').set({ name: 'User of school' }).where('id', '=', id).execute();
-    }
+  test('304 for the version that the caller has', async () => {
+    const { Id } = await book();
+    const headers = { 'If-None-Match': '"1"' };
+    expect((await user.get(one(Id), headers)).status).toBe(304);
+    await user.patch(one(Id), { Subject: 'New' });
+    expect((await user.get(one(Id), headers)).status).toBe(200);
   });
 
   test('of a private one others see that it is there', async () => {

@@ -41,7 +41,7 @@ describe('the tenant', () => {
       200,
       { Mandator: 'school', Name: 'school', Parameters, Colour: null, Logo: null, Version: 1 },
     ]);
-    expect(headers.get('etag')).toMatch(/^"1-/);
+    expect(headers.get('etag')).toBe('"1"');
     expect((await display.get('/tenant')).status).toBe(403);
     for (const caller of [user, display]) expect((await caller.patch('/tenant', { Name: 'Mine' })).status).toBe(403);
 
