@@ -39,12 +39,12 @@ const tool =
  * Each command stands in a call of exec: there knip reads which packages the project uses as tools. What knip.json
  * leaves out: the typed-document package comes with codegen's client preset, Spectral's
  * OWASP rules are named in spectral.yaml, and types may be exported because they stand in the signature of what is.
- * Each further checker of tsc does part of the same work again, which the other checks need the cores for.
+ * Further threads of tsc cost CPU of their own, and the other checks need the cores.
  */
 const tools: Record<string, Check> = {
-  types: tool((finish) => exec('tsc -p . --checkers 1', options, finish)),
+  types: tool((finish) => exec('tsc -p . --singleThreaded', options, finish)),
   'format and lint': tool((finish) => exec('biome ci --colors=off --error-on-warnings .', options, finish)),
-  'types of pages': tool((finish) => exec('tsc -p src/web --checkers 1', options, finish)),
+  'types of pages': tool((finish) => exec('tsc -p src/web --singleThreaded', options, finish)),
   arrows: tool((finish) =>
     exec('depcruise --cache node_modules/.cache/arrows --cache-strategy content src', options, finish),
   ),
