@@ -70,8 +70,14 @@ export const limitSettings = z.strictObject({
     1_000,
     'Wrong PINs per client and address within 15 minutes; further ones are refused with 429.',
   ),
-  StreamsPerPerson: limit(50, 10_000, 'GraphQL streams that one person or door sign may have open on one process.'),
-  StreamsPerTenant: limit(20_000, 1_000_000, 'The same for all of a tenant together.'),
+  StreamsPerToken: limit(
+    50,
+    10_000,
+    'GraphQL streams that one person or door sign may have open on one process, with all of its tokens.',
+  ),
+  StreamsPerTenant: wholeNumber(1, 1_000_000)
+    .optional()
+    .describe('The same for all of a tenant together; 400 times as many by default.'),
   StalledReaderSeconds: limit(
     60,
     3_600,
@@ -82,7 +88,9 @@ export const limitSettings = z.strictObject({
     1_000_000,
     'Requests per minute of one person, door sign or calendar address, over all processes; in GraphQL each field of a mutation counts as one.',
   ),
-  TenantRequestsPerMinute: limit(60_000, 100_000_000, 'The same for all of a tenant together.'),
+  TenantRequestsPerMinute: wholeNumber(1, 100_000_000)
+    .optional()
+    .describe('The same for all of a tenant together; a hundred times as many by default.'),
   NotificationsPerMinute: limit(
     6_000,
     10_000_000,

@@ -121,7 +121,7 @@ export function endStream(stream: Stream, error?: Error): void {
 }
 
 export type Holders = {
-  /** @throws LimitExceeded beyond StreamsPerPerson or StreamsPerTenant */
+  /** @throws LimitExceeded beyond StreamsPerToken or StreamsPerTenant */
   register(caller: Caller): Stream;
   streams(): Stream[];
   /** Fulfilled once no stream is open. */
@@ -130,7 +130,7 @@ export type Holders = {
 };
 
 export function openHolders({ config, notifications }: Context, authenticate: Authenticate): Holders {
-  const { StreamsPerPerson, StreamsPerTenant } = config.Limits;
+  const { StreamsPerToken, StreamsPerTenant = 400 * StreamsPerToken } = config.Limits;
   const holders = new Map<string, Holder>();
   /** How many streams are open, by person and by tenant. */
   const open = new Map<string, number>();
@@ -226,7 +226,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
 
   function checkPlace(viewer: Viewer): void {
     const [ofPerson, ofTenant] = [openOf(personOf(viewer)), openOf(tenantOf(viewer))];
-    if (ofPerson >= StreamsPerPerson)
+    if (ofPerson >= StreamsPerToken)
       throw new LimitExceeded(`This person has ${ofPerson} streams open already; end one of them first.`);
     if (ofTenant >= StreamsPerTenant)
       throw new LimitExceeded(`This tenant has ${ofTenant} streams open already; end one of them first.`);

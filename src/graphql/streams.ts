@@ -28,7 +28,7 @@ export type Streams = {
    * Opens a stream. Once it listens to the topics, `frames` gets a change of `all`, and then their changes; what it yields goes
    * to the client. If the stream ends early, the last frame is an error: the credential has expired, is no longer valid or has
    * other rights, the process stops, or reading failed.
-   * @throws LimitExceeded beyond StreamsPerPerson or StreamsPerTenant
+   * @throws LimitExceeded beyond StreamsPerToken or StreamsPerTenant
    */
   open<T>(
     caller: Caller,
@@ -38,7 +38,7 @@ export type Streams = {
   /**
    * Opens a stream of the states of a source, which is closed with it. If the stream ends early, for the reasons of `open`
    * or because the source fails, its last frame is `last(error, viewer)`.
-   * @throws LimitExceeded beyond StreamsPerPerson or StreamsPerTenant; the errors of `source`
+   * @throws LimitExceeded beyond StreamsPerToken or StreamsPerTenant; the errors of `source`
    */
   follow<T, L>(
     caller: Caller,

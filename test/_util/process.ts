@@ -67,7 +67,6 @@ export function startProgram(
       Pepper: pepper,
       Limits__TokenRequestsPerMinute: '10000',
       Limits__RequestsPerMinute: '100000',
-      Limits__TenantRequestsPerMinute: '10000000',
       Limits__OpenBatches: '1000',
       ...settings,
     },

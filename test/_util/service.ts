@@ -47,7 +47,6 @@ export function testConfig(databaseUrl: string, settings: Record<string, string>
       // All tests call from one address.
       Limits__TokenRequestsPerMinute: '10000',
       Limits__RequestsPerMinute: '100000',
-      Limits__TenantRequestsPerMinute: '10000000',
       // A test that names a database of its own cuts the way to it.
       ...(settings['DatabaseUrl'] ? {} : throughPooler(databaseUrl)),
       ...settings,

@@ -73,7 +73,7 @@ const from = '2031-03-03T08:00:00Z';
 const to = '2031-03-03T09:00:00Z';
 
 beforeAll(async () => {
-  service = await startService({ Role: 'Web', GraphiQLEnabled: 'false', Limits__StreamsPerPerson: '1000' });
+  service = await startService({ Role: 'Web', GraphiQLEnabled: 'false', Limits__StreamsPerToken: '1000' });
   const { tenant, context, signIn } = service;
   const { db, config } = context;
   await sql`update mandator set parameters = parameters || '{"UsersMayImport": false}'`.execute(db);

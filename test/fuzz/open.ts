@@ -13,11 +13,10 @@ export async function openFuzz(databaseUrl: string) {
     NODE_OPTIONS: `--import ${new URL('./loop.ts', import.meta.url).href}`,
     LogLevel: 'warn',
     Limits__RequestsPerMinute: '1000000',
-    Limits__TenantRequestsPerMinute: '10000000',
     Limits__TokenRequestsPerMinute: '1000000',
     Limits__UnknownNotificationsPerMinute: '10000000',
     Limits__OpenBatches: '10000',
-    Limits__StreamsPerPerson: '10000',
+    Limits__StreamsPerToken: '10000',
     Limits__WrongPins: '1000',
   });
   const url = await program.ready;
