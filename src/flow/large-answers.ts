@@ -2,7 +2,6 @@
  * Large answers under way. Each holds memory until its reader, which may be slow, has taken it: the availability of 500
  * rooms for a quarter of a year takes 25 MB.
  */
-import { LimitExceeded } from '../errors.ts';
 import { openPlaces } from './places.ts';
 
 /** The places of a process. There is no limit for all tenants together, which those with slow readers could exhaust. */
@@ -35,25 +34,6 @@ export type CallPlace = {
   /** Ends the call. */
   giveBack(): void;
 };
-
-/** A frame of a subscription takes no place, as it is held until its reader has taken it, who has many. So it must be small. */
-export const frameTooLarge = () =>
-  new LimitExceeded(
-    'A frame of a subscription has at most a megabyte, and availability and opening hours of 1,000 days; select less, or read the rest by queries.',
-  );
-
-/** The place of a frame: for what is small only. */
-export function openFramePlace(): CallPlace {
-  let made = 0;
-  return {
-    async take(roomDays = Number.POSITIVE_INFINITY) {
-      made += roomDays;
-      if (isLargeFor(made)) throw frameTooLarge();
-    },
-    checkTaken() {},
-    giveBack() {},
-  };
-}
 
 /** @param takePlace `take` of the places; called once at most */
 export function openCallPlace(takePlace: () => Promise<() => void>): CallPlace {

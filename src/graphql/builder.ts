@@ -28,7 +28,7 @@ export type GraphqlCall = Caller & {
   context: Context;
   requestId: string;
   streams: Streams;
-  /** Resolvers of large answers take it first. */
+  /** Resolvers of large answers take it first; absent in subscriptions. */
   place?: CallPlace;
   /** What a plan has found before it gave up. */
   resolved?: Resolved;

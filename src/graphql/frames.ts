@@ -20,10 +20,8 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { frameTooLarge, openFramePlace } from '../flow/large-answers.ts';
 import { type Latest, latestOf } from '../flow/latest.ts';
 import { workFor } from '../flow/working.ts';
-import { isLarge } from '../http/large-json.ts';
 import type { Log } from '../log.ts';
 import type { GraphqlCall } from './builder.ts';
 import { presentError } from './errors.ts';
@@ -147,20 +145,15 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
   /** The call of one frame: limits for each call apply to each frame. */
   const callOfFrame = ({ contextValue }: ValidatedSubscriptionArgs): GraphqlCall => ({
     ...(contextValue as GraphqlCall),
-    place: openFramePlace(),
   });
 
   /** A shared frame belongs to callers of one tenant. */
   const forTenantOf = <T>({ contextValue }: ValidatedSubscriptionArgs, work: () => T): T =>
     workFor((contextValue as GraphqlCall).viewer.mandatorId, work);
 
-  const failed = (cause: unknown): Result => ({
-    errors: [new GraphQLError('Failed.', { originalError: cause as Error })],
-  });
-
   function execute(args: ValidatedSubscriptionArgs, rootValue: unknown): Execution {
     const result = executeSubscriptionEvent({ ...args, rootValue, contextValue: callOfFrame(args) });
-    const done = (one: Result) => present(isLarge(one.data) ? failed(frameTooLarge()) : one, args.contextValue);
+    const done = (one: Result) => present(one, args.contextValue);
     return { result: result instanceof Promise ? result.then(done) : done(result as Result) };
   }
 
@@ -180,9 +173,10 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     return execution;
   }
 
-  const fail = (cause: unknown, { args }: Operation): Execution => ({
-    result: present(failed(cause), args.contextValue),
-  });
+  const fail = (cause: unknown, { args }: Operation): Execution => {
+    const error = new GraphQLError('Failed.', { originalError: cause as Error });
+    return { result: present({ errors: [error] }, args.contextValue) };
+  };
 
   /** A class, because there may be thousands. */
   class Executions implements Frames {

@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import type { Context, Viewer } from '../context.ts';
 import { Forbidden, LimitExceeded, NotFound } from '../errors.ts';
 import { type AddTypes, type Builder, type GraphqlCall, type Types, typeNamed } from '../graphql/builder.ts';
-import { listFrameCost } from '../graphql/connection.ts';
 import { idArgument, idField } from '../graphql/ids.ts';
 import { nodeOf } from '../graphql/nodes.ts';
 import { type MemberType, recordFields, recordType } from '../graphql/record.ts';
@@ -141,9 +140,9 @@ function addReading(builder: Builder, subscription: SubscriptionType): void {
   builder.subscriptionField('mailSubscriptions', (t) =>
     t.field({
       type: [subscription],
-      complexity: listFrameCost,
+      complexity: { field: 1_000, multiplier: 10 },
       description:
-        'First all calendars of the tenant on its mail server, in parts of 200; then each one that is added, read, faulty or waiting, in its current state. All again after a lost connection. For Admins.',
+        'First all calendars of the tenant on its mail server; then each one that is added, read, faulty or waiting, in its current state. All again after a lost connection. For Admins.',
       subscribe: (_root, _args, call) =>
         call.streams.open(call, [calendarTopic(call.viewer)], (changes, signal) =>
           watchCalendars(call.context.db, call.viewer, changes, signal),

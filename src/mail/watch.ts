@@ -3,7 +3,6 @@ import { checkOverseer } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import type { TopicChange } from '../db/notifications.ts';
-import { mostPerPage } from '../db/paging.ts';
 import { outlast } from '../flow/retry.ts';
 import { type CalendarStatus, overseeCalendars } from './status.ts';
 
@@ -11,7 +10,7 @@ import { type CalendarStatus, overseeCalendars } from './status.ts';
 export const calendarTopic = (viewer: Viewer) => `mail_calendar:${viewer.mandatorId}`;
 
 /**
- * Yields all calendars in parts of 200, at least one part; then those that have changed, in their current state; all again after a lost connection. A retired
+ * Yields all calendars, then those that have changed, in their current state; all again after a lost connection. A retired
  * calendar is no longer sent.
  * @throws Forbidden
  */
@@ -25,7 +24,6 @@ export async function* watchCalendars(
   for await (const { all, keys } of changes) {
     const ids = all ? null : [...keys].map(Number);
     const calendars = await outlast(signal, () => overseeCalendars(db, viewer, ids));
-    if (all && calendars.length === 0) yield [];
-    for (let at = 0; at < calendars.length; at += mostPerPage) yield calendars.slice(at, at + mostPerPage);
+    if (all || calendars.length > 0) yield calendars;
   }
 }

@@ -431,34 +431,3 @@ test('a mutation that has been done is answered, whatever its person has under w
   await Promise.all(held);
   await client.dispose();
 });
-
-describe('a frame of a subscription', () => {
-  /** Changes the first bookings of the list, which a stream of bookings then tells of. */
-  const change = (count: number, subject: string) =>
-    sql`update booking set subject = ${subject}
-      where id in (select id from booking order by id limit ${count})`.execute(service.context.db);
-
-  test.each([
-    [
-      'made of much availability',
-      4,
-      range(3).map((n) => `a${n}: resource { availability(${quarter()}) { resourceId } }`),
-    ],
-    ['of more than a megabyte', 100, aliases.map((name) => `${name}: subject`)],
-  ])('%s is refused, and the next, which is small, is sent', async (_name, many, selected) => {
-    const query = `subscription { bookings(filter: {}) { cursor bookings { id ${selected.join(' ')} } } }`;
-    const client = service.sse();
-    const frames = client.iterate({ query });
-    expect((await frames.next()).value).toMatchObject({ data: { bookings: { bookings: [] } } });
-    await change(many, 'x'.repeat(200));
-    const { value: refused } = await frames.next();
-    expect(refused).toMatchObject({
-      errors: expect.arrayContaining([expect.objectContaining({ extensions: { code: 'LIMIT' } })]),
-    });
-    await change(1, 'short');
-    expect((await frames.next()).value).toMatchObject({
-      data: { bookings: { bookings: [{ id: expect.anything() }] } },
-    });
-    client.dispose();
-  });
-});

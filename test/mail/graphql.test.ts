@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createClient } from 'graphql-sse';
 import { sql } from 'kysely';
 import type { Config } from '../../src/config.ts';
 import { examineCallback } from '../../src/mail-subscriptions/reach.ts';
@@ -285,23 +284,6 @@ describe('with one', () => {
       const [first, second] = await ask(admin, unwritten);
       expect([first!['unwrittenCount'], second!['writingFault']]).toEqual([101, 'It may not be written.']);
     });
-  });
-
-  test('a stream begins with all calendars, in parts of 200', async () => {
-    const { db } = service.context;
-    const names = Array.from({ length: 201 }, (_, n) => `Room ${n}`);
-    const tenant = await makeTenant(db, { code: 'large', rooms: names });
-    for (const { id } of tenant.resources) await makeCalendar(db, { mandatorId: tenant.mandatorId, resourceId: id });
-    const client = createClient({
-      url: `${service.url}/large/graphql`,
-      headers: { Authorization: `Bearer ${await service.signIn(tenant, 'Admin')}` },
-    });
-    const frames = client.iterate<{ mailSubscriptions: object[] }>({
-      query: 'subscription { mailSubscriptions { id } }',
-    });
-    const next = async () => (await frames.next()).value?.data?.mailSubscriptions.length;
-    expect([await next(), await next()]).toEqual([200, 1]);
-    client.dispose();
   });
 
   test('the history has twenty changes at most', async () => {
