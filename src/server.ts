@@ -14,7 +14,7 @@ import { isRefusal, refusalOf } from './flow/database-errors.ts';
 import { outlast } from './flow/retry.ts';
 import { createHealthApp } from './health-app.ts';
 import { nodeHttp } from './http/node-http.ts';
-import { askLater } from './http/request-body.ts';
+import { askLater, hasBody } from './http/request-body.ts';
 import { type AnsweringSocket, cutStalled } from './http/stalled.ts';
 import { claimPepper, hasRightPepper } from './identity/authenticate.ts';
 import type { Log } from './log.ts';
@@ -136,7 +136,9 @@ export async function startServer(
   });
   // Without a listener, Node.js would have the client send a body that may be refused unread.
   server.on('checkContinue', (request, response) => {
-    askLater(request, response);
+    if (hasBody(request)) askLater(request, response);
+    // Node.js closes the connection after an answer that no 100 precedes.
+    else response.writeContinue();
     server.emit('request', request, response);
   });
   if (app.upgrades) server.on('upgrade', app.upgrades.open);

@@ -426,6 +426,14 @@ describe('every route that reads a body', () => {
     expect(answers.map(statusOf)).toEqual([[401], [404], [413], [413], [415]]);
   });
 
+  test('that is empty is not waited for: the connection stays', async () => {
+    const socket = await begin('/healthz', 'Content-Length: 0\r\nExpect: 100-continue\r\n');
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n');
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    const answers = (await heardBy(socket)).match(/(?<=HTTP\/1\.1 )\d+/g);
+    expect(answers).toEqual(['100', '405', '100', '200', '200']);
+  });
+
   test('is answered, however long the work takes once the body is here', async () => {
     const { db } = service.context;
     const { mandatorId, resources } = service.tenant;
