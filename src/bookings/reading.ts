@@ -88,13 +88,17 @@ const parents = {
 };
 type Parent = keyof typeof parents;
 
+/** Kinds and statuses have partial indexes, and the best way to find words depends on how frequent they are. */
+const dependsOnValues = (filter: AskedBookings): boolean =>
+  (filter.kind ?? filter.status) !== undefined || filtersByContent(filter);
+
 function openList(ofParent: (typeof parents)[Parent]) {
   const select: SelectOfParent<Viewer, AskedBookings, BookingKey, StoredRow> = (
     _db,
     parent,
     { viewer, filter, page },
   ) => selectBookings(viewer, withWindow({ ...filter, ...ofParent(parent) }), page);
-  return { read: readPerParent(select), count: countPerParent(select) };
+  return { read: readPerParent(select, 'bigint', dependsOnValues), count: countPerParent(select) };
 }
 const bookingsOf = Object.fromEntries(
   Object.entries(parents).map(([name, ofParent]) => [name, openList(ofParent)]),

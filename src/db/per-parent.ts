@@ -59,7 +59,11 @@ export type ReadPerParent<Viewer, Filter, Key extends SortKey, Row, Id = number>
   Row[]
 >;
 
-/** Reads lists of many parents by one statement. */
+/**
+ * Reads lists of many parents by one statement.
+ * @param dependsOnValues whether the best plan depends on the values in the filter; then the statement is not prepared, as
+ * PostgreSQL might keep a plan for any values
+ */
 export function readPerParent<
   Viewer extends object,
   Filter,
@@ -69,6 +73,7 @@ export function readPerParent<
 >(
   select: SelectOfParent<Viewer, Filter, Key, Row, Id>,
   idType: 'bigint' | 'uuid' = 'bigint',
+  dependsOnValues: (filter: Filter) => boolean = () => false,
 ): ReadPerParent<Viewer, Filter, Key, Row, Id> {
   type Placed = Row & { parentId: Id; place: number };
   const read = answerPerParent<Viewer, AskedList<Filter, Key>, Id, Row[]>(async (db, parents, { viewer, asked }) => {
@@ -78,8 +83,10 @@ export function readPerParent<
       select parent.id as "parentId", page.*
       from unnest((select ${parents}::${sql.raw(idType)}[])) as parent(id)
       cross join lateral (select list.*, row_number() over () as place from (${list}) as list) as page
-      order by parent.id, place`;
-    const rows = await executePrepared(db, 'lists of parents', query.compile(db));
+      order by parent.id, place`.compile(db);
+    const rows = dependsOnValues(asked.filter)
+      ? (await db.executeQuery(query)).rows
+      : await executePrepared(db, 'lists of parents', query);
     return Map.groupBy<Id, Row>(rows, (row) => (row as Placed).parentId);
   });
   return async (db, question) => (await read(db, question)) ?? [];

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type BookingFilter, bookingKinds, bookingStatuses } from '../../src/bookings/booking.ts';
 import { selectPages } from '../../src/bookings/room-pages.ts';
 import type { ListFilter } from '../../src/bookings/selection.ts';
-import { bookingList, listBookings } from '../../src/bookings/service.ts';
+import { bookingList, listBookings, listBookingsOf } from '../../src/bookings/service.ts';
 import { selectStored } from '../../src/bookings/stored.ts';
 import { selectBookings } from '../../src/bookings/stored-lists.ts';
 import type { Viewer } from '../../src/context.ts';
@@ -217,6 +217,18 @@ test('pages of rooms that are asked for together are those that are asked for al
     ask(db, asked[0]!),
   ]);
   expect(elsewhere.items).toEqual([]);
+});
+
+test('lists of several rooms are prepared, unless their best plan depends on the values of the filter', async () => {
+  const one = openDatabase(clone.url, { max: 1, log: openLog('silent'), statementTimeout: 20_000 });
+  const [[id], page] = [room(3).resourceId as [number], { limit: 50, after: undefined }];
+  const byValue: BookingFilter[] = [{ kind: ['Block'] }, { status: ['Tentative'] }, { search: 'no 25' }];
+  for (const filter of [{}, ...byValue])
+    for (const order of ['Ascending', 'Descending'] as const)
+      await listBookingsOf(one, viewer, { of: 'resource', id }, { ...week, ...filter, order }, page);
+  const { rows } = await sql`select name from pg_prepared_statements where name like 'lists of parents %'`.execute(one);
+  expect(rows).toHaveLength(2);
+  await one.destroy();
 });
 
 describe('with 56,000 bookings a query reads a few pages, by an index', () => {
