@@ -8,12 +8,15 @@ export type Statement = { name: string; sql: string };
 
 /**
  * The generation is a part of each statement's name: a new generation makes connections prepare statements again. `shapes` are those
- * that `executePrepared` has prepared.
+ * that `executePrepared` has prepared, by their common name.
  */
-const openNames = () => ({ generation: 1, shapes: new Set<string>() });
+const openNames = () => ({ generation: 1, shapes: new Map<string, Set<string>>() });
 
-/** The most shapes: each takes up to 0.6 MB in every session, and callers choose the filters of which shapes are made. */
-export const mostShapes = 30;
+/**
+ * The most shapes of one name: each takes up to 0.6 MB in every session, and callers choose the filters of which shapes are made. They
+ * do not take the places of other names.
+ */
+export const mostShapes = 20;
 
 /** Whether a column that the statement reads has changed its type since it was prepared. */
 const isOutdated = (error: unknown) => codeOf(error) === '0A000';
@@ -43,7 +46,7 @@ export async function runPrepared<Row extends object>(
 
 /**
  * Runs a query that has a few frequent shapes; outside of a transaction as a prepared statement of its shape, unless it comes after
- * `mostShapes` others.
+ * `mostShapes` others of its name.
  * @param name shared by all shapes, at most 40 characters
  */
 export async function executePrepared<Row extends object>(
@@ -55,7 +58,8 @@ export async function executePrepared<Row extends object>(
   if (db.isTransaction) return (await db.executeQuery(query)).rows;
   const shape = `${name} ${hash('sha1', sql, 'base64url').slice(0, 16)}`;
   const { shapes } = stateIn(db, openNames);
-  if (!shapes.has(shape) && shapes.size >= mostShapes) return (await db.executeQuery(query)).rows;
-  shapes.add(shape);
+  const known = shapes.get(name) ?? new Set();
+  if (!known.has(shape) && known.size >= mostShapes) return (await db.executeQuery(query)).rows;
+  shapes.set(name, known.add(shape));
   return await runPrepared(db, { name: shape, sql }, parameters);
 }

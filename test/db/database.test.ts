@@ -25,16 +25,19 @@ test.each(['has only run prepared statements', 'has run others too', 'has run no
   },
 );
 
-test('queries of ever new shapes are all answered, and sessions prepare only the first of them', async () => {
+test('queries of ever new shapes are all answered, and sessions prepare only the first of each name', async () => {
   const db = openDatabase(database.url, { max: 1, log: openLog('silent'), statementTimeout: 0 });
-  const ask = async (number: number) => {
+  const ask = async (number: number, name = 'numbers') => {
     const query = sql<{ number: number }>`select ${sql.lit(number)}::int as number`;
-    return (await executePrepared(db, 'numbers', query.compile(db)))[0]?.number;
+    return (await executePrepared(db, name, query.compile(db)))[0]?.number;
   };
   const numbers = Array.from({ length: mostShapes + 3 }, (_, at) => at);
   for (const number of [...numbers, ...numbers]) expect(await ask(number)).toBe(number);
-  const { rows } = await sql<{ name: string }>`select name from pg_prepared_statements`.execute(db);
-  expect(rows).toHaveLength(mostShapes);
+  await ask(1, 'others');
+  const { rows } = await sql<{ name: string }>`
+    select split_part(name, ' ', 1) as name from pg_prepared_statements`.execute(db);
+  expect(rows.filter(({ name }) => name === 'numbers')).toHaveLength(mostShapes);
+  expect(rows.filter(({ name }) => name === 'others')).toHaveLength(1);
   await db.destroy();
 });
 
