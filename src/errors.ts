@@ -169,7 +169,7 @@ export class InvalidInput extends DomainError {
 export const secondsUntil = (at: Date): number => Math.max(0, Math.ceil((at.getTime() - Date.now()) / 1_000));
 
 export class LimitExceeded extends DomainError {
-  /** The error for more than `most` uses until an instant; `of` says what was used: `requests in a minute for one token`. */
+  /** The error for more than `most` uses until an instant; `of` says what was used: `requests in a minute for one tenant`. */
   static readonly until = (resetsAt: Date, most: number, of: string, remedy = '') => {
     const seconds = Math.max(1, secondsUntil(resetsAt));
     return new LimitExceeded(`More than ${most} ${of}; wait ${seconds} seconds.${remedy}`, seconds);

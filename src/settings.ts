@@ -73,11 +73,11 @@ export const limitSettings = z.strictObject({
   StreamsPerToken: limit(
     50,
     10_000,
-    'GraphQL streams that one person or door sign may have open on one process, with all of its tokens.',
+    'GraphQL streams that one token or session may have open on one process. A person may have four times as many, with all of them.',
   ),
   StreamsPerTenant: wholeNumber(1, 1_000_000)
     .optional()
-    .describe('The same for all of a tenant together; 400 times as many by default.'),
+    .describe('The same for all of a tenant together; 400 times as many as for a token by default.'),
   StalledReaderSeconds: limit(
     60,
     3_600,

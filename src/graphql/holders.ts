@@ -120,6 +120,9 @@ export function endStream(stream: Stream, error?: Error): void {
   stream.source?.close();
 }
 
+/** A person may have as many streams open as so many of its tokens. */
+const tokensOfPerson = 4;
+
 export type Holders = {
   /** @throws LimitExceeded beyond StreamsPerToken or StreamsPerTenant */
   register(caller: Caller): Stream;
@@ -225,11 +228,13 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   }
 
   function checkPlace(viewer: Viewer): void {
-    const [ofPerson, ofTenant] = [openOf(personOf(viewer)), openOf(tenantOf(viewer))];
-    if (ofPerson >= StreamsPerToken)
-      throw new LimitExceeded(`This person has ${ofPerson} streams open already; end one of them first.`);
-    if (ofTenant >= StreamsPerTenant)
-      throw new LimitExceeded(`This tenant has ${ofTenant} streams open already; end one of them first.`);
+    const limits: [whose: string, now: number, most: number][] = [
+      ['credential', holders.get(keyOf(viewer))?.streams.size ?? 0, StreamsPerToken],
+      ['person', openOf(personOf(viewer)), tokensOfPerson * StreamsPerToken],
+      ['tenant', openOf(tenantOf(viewer)), StreamsPerTenant],
+    ];
+    for (const [whose, now, most] of limits)
+      if (now >= most) throw new LimitExceeded(`This ${whose} has ${now} streams open already; end one of them first.`);
   }
 
   function holderOf({ viewer, credentials }: Caller): Holder {

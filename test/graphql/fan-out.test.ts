@@ -583,7 +583,7 @@ describe('with a database', () => {
       await stream.return?.();
     });
 
-    test('counts against the limit of its person, and is not opened after the client has gone', async () => {
+    test('counts against the limit of its credential, and is not opened after the client has gone', async () => {
       const client = gone().setMaxListeners(0);
       const open = Array.from({ length: 50 }, () => follow(makeSource(), client));
       await Promise.all(open);

@@ -312,13 +312,10 @@ describe.each<Transport>(['sse', 'ws'])('batches over %s', (transport) => {
 });
 
 describe('the limit of streams', () => {
-  test('counts SSE and WebSocket, and all tokens of a person, together, and not those of another person', async () => {
-    service.admit('second', tenant);
-    service.admit('other', tenant, { role: 'Importer' });
+  test('counts SSE and WebSocket of a token together, and not those of another token', async () => {
+    service.admit('other', tenant);
     const id = await insertBatch();
-    const full = Array.from({ length: 50 }, (_, index) =>
-      watchStatus(index % 2 ? 'sse' : 'ws', id, index % 3 ? 'user' : 'second'),
-    );
+    const full = Array.from({ length: 50 }, (_, index) => watchStatus(index % 2 ? 'sse' : 'ws', id));
     await until(() => full.every(({ frames }) => frames.length === 1));
     for (const transport of ['sse', 'ws'] as const) {
       const refused = watchStatus(transport, id);
@@ -331,6 +328,25 @@ describe('the limit of streams', () => {
     await until(() => service.graphql.streamCount() === 50);
     const again = watchStatus('ws', id);
     await until(() => again.frames.length === 1);
+  });
+
+  test('counts those of all tokens of a person together, and not those of another person', async () => {
+    const small = await startGraphql(database.url, { StreamsPerToken: 1 });
+    try {
+      const tokens = ['a', 'b', 'c', 'd', 'e'];
+      for (const token of tokens) small.admit(token, tenant);
+      small.admit('other', tenant, { role: 'Importer' });
+      const id = await insertBatch();
+      const full = tokens.slice(0, 4).map((token) => watchStatus('sse', id, token, small));
+      await until(() => full.every(({ frames }) => frames.length === 1));
+      const refused = watchStatus('ws', id, 'e', small);
+      await refused.ended;
+      expect(lastCode(refused)).toBe('LIMIT');
+      const other = watchStatus('sse', id, 'other', small);
+      await until(() => other.frames.length === 1);
+    } finally {
+      await small.stop();
+    }
   });
 
   test('counts those of all persons of a tenant together, and not those of another tenant', async () => {
