@@ -7,7 +7,7 @@ import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
-import { InvalidInput } from '../errors.ts';
+import { type FieldError, InvalidInput } from '../errors.ts';
 import { finderOf, getterOf } from '../records.ts';
 import { changeRecord, deleteRecord, insertRecord, type RecordKind } from './records.ts';
 
@@ -87,8 +87,8 @@ export const getGroup = getterOf(kind.noun, findGroup);
 export function createGroup(db: Database, act: Act, { name, ...members }: NewGroup): Promise<Group> {
   checkAdmin(act.viewer);
   return db.transaction().execute(async (trx) => {
+    refuseFaults(await holdPersons(trx, act.viewer.mandatorId, members));
     const group = await insertRecord<Group>(trx, act, kind, { name }, members);
-    await checkPersons(trx, act.viewer.mandatorId, members.addMembers ?? []);
     await moveMembers(trx, act.viewer.mandatorId, [{ groupId: group.id, ...members }]);
     return group;
   });
@@ -107,14 +107,15 @@ export function changeGroup(
   { name, ...members }: GroupChanges,
 ): Promise<Group> {
   checkAdmin(act.viewer);
-  return db.transaction().execute((trx) =>
-    changeRecord<Group>(trx, act, kind, { id, expected }, { name }, async () => {
-      await checkPersons(trx, act.viewer.mandatorId, members.addMembers ?? []);
+  return db.transaction().execute(async (trx) => {
+    const faults = await holdPersons(trx, act.viewer.mandatorId, members);
+    return await changeRecord<Group>(trx, act, kind, { id, expected }, { name }, async () => {
+      refuseFaults(faults);
       const hasMoved = await moveMembers(trx, act.viewer.mandatorId, [{ groupId: id, ...members }]);
       // A change of only the members also gives the group a new version.
       return hasMoved ? { columns: { version: sql`person_group.version + 1` }, told: members } : {};
-    }),
-  );
+    });
+  });
 }
 
 /** @throws Forbidden, NotFound, PreconditionFailed; Conflict while a policy names the group */
@@ -163,22 +164,37 @@ export async function applyMembers(
 }
 
 /**
- * Their rows stay locked, so that none is erased before it is a member.
- * @throws InvalidInput naming each person that is unknown or has been erased
+ * Locks the persons who are to join, so that none is erased before it is a member. Persons come before groups, as tenant files
+ * lock them, so that neither waits for the other.
+ * @returns what is wrong: each person that is unknown or has been erased
  */
-async function checkPersons(trx: Transaction, mandatorId: number, ids: readonly number[]): Promise<void> {
-  const { rows } = await sql<{ id: number; isErased: boolean }>`
-    select id, erased_at is not null as "isErased" from person
-    where mandator_id = ${mandatorId} and id = any (${ids}::bigint[]) order by id for share`.execute(trx);
-  const known = new Map(rows.map(({ id, isErased }) => [id, isErased]));
-  const faults = ids.flatMap((id, at) => {
+async function holdPersons(
+  trx: Transaction,
+  mandatorId: number,
+  { addMembers: ids = [] }: MembersMoved,
+): Promise<FieldError[]> {
+  if (ids.length === 0) return [];
+  const rows = await trx
+    .selectFrom('person')
+    .where('mandator_id', '=', mandatorId)
+    .where('id', '=', sql<number>`any (${ids}::bigint[])`)
+    .select(['id', 'erased_at as erasedAt'])
+    .orderBy('id')
+    .forShare()
+    .execute();
+  const known = new Map(rows.map(({ id, erasedAt }) => [id, erasedAt]));
+  return ids.flatMap((id, at) => {
     const pointer = `/AddMembers/${at}`;
-    const isErased = known.get(id);
-    if (isErased === false) return [];
-    const [code, fault] = isErased
+    const erasedAt = known.get(id);
+    if (erasedAt === null) return [];
+    const [code, fault] = erasedAt
       ? ['ErasedPerson', `the person ${id} has been erased`]
       : ['UnknownPerson', `there is no person ${id}`];
     return [{ field: 'AddMembers', pointer, code, message: `AddMembers[${at}]: ${fault}.` }];
   });
+}
+
+/** @throws InvalidInput */
+function refuseFaults(faults: readonly FieldError[]): void {
   if (faults.length > 0) throw new InvalidInput(faults[0]!.message, faults.slice(0, 100));
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { mayBookUnder, mayDecide, maySeePolicy, mustAsk, type Policy } from '../../src/access.ts';
 import type { Viewer } from '../../src/context.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { lockedBy } from '../_util/hold.ts';
 import { type MasterData, masterData, namesOf } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -155,6 +156,13 @@ test('what is in use is not deleted: a group that a policy names, a policy that 
   expect(faultsOf(await admin.patch(`/resources/${room!.Id}`, { PolicyId: policy }))).toEqual([
     'UnknownPolicy /PolicyId',
   ]);
+});
+
+test('persons who join a group are locked before it, as by tenant files, so that neither waits for the other', async () => {
+  const AddMembers = [service.tenant.person('User').id];
+  const path = `/groups/${await makeGroup()}`;
+  expect(await lockedBy(() => admin.patch(path, { AddMembers }))).toEqual(['person', 'person_group']);
+  expect(await lockedBy(() => admin.patch(path, { RemoveMembers: AddMembers }))).toEqual(['person_group']);
 });
 
 test('a User reads its own groups and no others', async () => {
