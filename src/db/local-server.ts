@@ -16,10 +16,18 @@ export function announceServer(directory: string, { Port, Role }: Pick<Config, '
 
 const fileOf = (directory: string, pid: number) => path.join(directory, `server-${pid}.json`);
 
+/** None where there is no folder, and where it is closed to the caller, who may be another user of the machine. */
+function listFiles(directory: string): string[] {
+  try {
+    return fs.readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
 /** In the order of their announcements, with those whose processes were killed. */
 function listServers(directory: string): LocalServer[] {
-  const names = fs.existsSync(directory) ? fs.readdirSync(directory) : [];
-  const servers = names.flatMap((name) => {
+  const servers = listFiles(directory).flatMap((name) => {
     if (!/^server-\d+\.json$/.test(name)) return [];
     try {
       return JSON.parse(fs.readFileSync(path.join(directory, name), 'utf8')) as LocalServer;

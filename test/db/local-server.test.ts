@@ -56,6 +56,12 @@ test('of several servers the last one is found that runs: an earlier one when th
   expect(files()).toEqual([]);
 });
 
+test('none is found in what cannot be listed, such as the folder of another user', () => {
+  const file = path.join(directory, 'no-folder');
+  fs.writeFileSync(file, '');
+  expect(findServer(file)).toBeUndefined();
+});
+
 test('one that only has a worker, and answers no calls, is found if no other runs', async () => {
   const withdraw = announceServer(directory, { Port: 18_080, Role: 'Web' });
   startOther(18_081, 'Worker');
