@@ -4,14 +4,14 @@ import path from 'node:path';
 
 export const pidFileOf = (data: string): string => path.join(data, 'postmaster.pid');
 
-/** `pid` is 0 while the file is empty. */
+/** `pid` is 0 where the file names none: it is empty while a server makes it, and empty or full of zeros after a crash. */
 export type PidFile = { pid: number; port: number; ready: boolean; changedAt: number };
 
 export function readPidFile(data: string): PidFile | undefined {
   try {
     const lines = fs.readFileSync(pidFileOf(data), 'utf8').split('\n');
     const { mtimeMs: changedAt } = fs.statSync(pidFileOf(data));
-    return { pid: Number(lines[0]), port: Number(lines[3] ?? 0), ready: lines[7]?.trim() === 'ready', changedAt };
+    return { pid: Number(lines[0]) || 0, port: Number(lines[3] ?? 0), ready: lines[7]?.trim() === 'ready', changedAt };
   } catch {
     return undefined;
   }
@@ -40,11 +40,11 @@ export function isServerOf(pid: number, data: string): boolean {
 }
 
 /** A server that starts writes its file at once. */
-const emptyForMs = 5_000;
+const namelessForMs = 5_000;
 
 /** Why a file that names no server of ours keeps PostgreSQL from starting; undefined if it does not, or not for long. */
 export function faultOf({ pid, changedAt }: PidFile): string | undefined {
-  if (pid === 0) return Date.now() - changedAt > emptyForMs ? 'is empty' : undefined;
+  if (pid === 0) return Date.now() - changedAt > namelessForMs ? 'names no process' : undefined;
   return isAlive(pid) ? 'names another program' : undefined;
 }
 

@@ -192,18 +192,25 @@ describe('the local PostgreSQL', () => {
     await user.leave();
   });
 
-  test('starts where a crash has left an empty pid file, but not while another server may be about to write it', async () => {
-    fs.writeFileSync(pidFile, '');
-    const soon = new Date(Date.now() + 3_600_000);
-    fs.utimesSync(pidFile, soon, soon);
-    const user = startUser();
-    await until('the user is told', () => /does not start, and is tried again: .* is empty/.test(user.warnings()));
-    expect(fs.statSync(pidFile).size).toBe(0);
-    fs.utimesSync(pidFile, 0, 0);
-    expect(await query(await user.url, 'select value from kept')).toEqual([{ value: 1 }]);
-    expect(user.warnings()).toContain('postmaster.pid is empty, and is removed');
-    await user.leave();
-  });
+  test.each([
+    ['an empty pid file', '', 'is empty'],
+    ['a pid file of zeros', '\0'.repeat(80), 'bogus data'],
+  ])(
+    'starts where a crash has left %s, but not while another server may be about to write it',
+    async (_, left, words) => {
+      fs.writeFileSync(pidFile, left);
+      const soon = new Date(Date.now() + 3_600_000);
+      fs.utimesSync(pidFile, soon, soon);
+      const user = startUser();
+      const told = new RegExp(`does not start, and is tried again: .*${words}`);
+      await until('the user is told', () => told.test(user.warnings()));
+      expect(fs.readFileSync(pidFile, 'utf8')).toBe(left);
+      fs.utimesSync(pidFile, 0, 0);
+      expect(await query(await user.url, 'select value from kept')).toEqual([{ value: 1 }]);
+      expect(user.warnings()).toContain('postmaster.pid names no process, and is removed');
+      await user.leave();
+    },
+  );
 
   test('says why it does not start, and starts once that is mended', async () => {
     const data = path.dirname(pidFile);
