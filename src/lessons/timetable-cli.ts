@@ -74,11 +74,13 @@ export function refuseReadingOptions(options: ReadingOptions): void {
 }
 
 /**
- * The given format, or `json` if the first file is called so or begins so; undefined: the server detects it.
+ * The given format, or `json` if the first file is called so or begins as a list of objects or an object does; undefined: the
+ * server detects it. A CSV may begin with a heading in brackets.
  * @param head the beginning of the first file
  */
 export const formatOf = ({ format }: ReadingOptions, file: string, head: string): FileFormat | undefined =>
-  format ?? (path.extname(file).toLowerCase() === '.json' || /^[[{]/.test(head) ? 'json' : undefined);
+  format ??
+  (path.extname(file).toLowerCase() === '.json' || /^(?:\[\s*[\]{]|\{\s*["}])/.test(head) ? 'json' : undefined);
 
 const periods = z.array(z.unknown());
 const weekdays = ['1', '2', '3', '4', '5', '6', '7'];

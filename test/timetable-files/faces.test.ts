@@ -134,8 +134,8 @@ test('roomgate import --save-profile keeps how files are read, and --profile rea
     await fs.writeFile(path.join(folder, name), text);
     return path.join(folder, name);
   };
-  const csv = await write('ag.csv', 'Tag;Von;Bis;Saal;Fach\n01.03.2031;8:00;8:45;101;M');
-  const mapping = await write('mapping.json', '{"Date": "Tag", "Room": "Saal"}');
+  const csv = await write('ag.csv', '[Tag];Von;Bis;Saal;Fach\n01.03.2031;8:00;8:45;101;M');
+  const mapping = await write('mapping.json', '{"Date": "[Tag]", "Room": "Saal"}');
   const rooms = await write('rooms.json', '{"101": "R101"}');
   const faulty = await run(school, csv, '--profile', 'AGs');
   expect([faulty.code, faulty.err]).toEqual([1, expect.stringContaining('there is no timetable profile AGs')]);
