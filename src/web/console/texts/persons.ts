@@ -48,7 +48,7 @@ export const t = texts(
     eraseTitle: (name: string) => `${name} endgültig löschen`,
     noWayBack: 'Das lässt sich nicht rückgängig machen.',
     erasureDoes: [
-      'Name, Adresse und Kürzel werden überall gelöscht, auch in Lektionen.',
+      'Name, Adresse und Kürzel werden überall gelöscht, auch in Lektionen. Heißt noch jemand so, bleibt der Name dort, außer Sie nennen ihn unten.',
       'Die Buchungen bleiben, ohne Namen und Adresse.',
       'PINs und Kalenderadressen gelten sofort nicht mehr; Gruppen werden verlassen.',
       'Nehmen Sie die Person zuerst aus Stundenplan, Mailserver und Anmeldedienst: Sonst kommt sie mit dem nächsten Import zurück.',
@@ -149,7 +149,7 @@ export const t = texts(
     eraseTitle: (name: string) => `Erase ${name}`,
     noWayBack: 'This cannot be undone.',
     erasureDoes: [
-      'Name, address and teacher code are erased everywhere, in lessons too.',
+      'Name, address and teacher code are erased everywhere, in lessons too. A name that somebody else has stays there unless you give it below.',
       'The bookings stay, without name and address.',
       'PINs and calendar addresses end at once; the person is removed from its groups.',
       'First remove the person from the timetable, the mail server and the sign-in service: otherwise the next import brings it back.',
