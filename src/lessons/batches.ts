@@ -1,5 +1,4 @@
 /** Batches as their senders see them: read, listed and cancelled. */
-import { sql } from 'kysely';
 import { checkBatchUser, checkImporter, seesOwnBatches } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
@@ -72,11 +71,16 @@ const selectErrors = (db: Database, { mandatorId }: Viewer, batchId: string) =>
 export async function firstErrors(
   db: Database,
   viewer: Viewer,
-  batchId: string,
+  { id, errorCount, warningCount }: Batch,
   limit: number,
 ): Promise<LessonError[]> {
-  const isError = sql<boolean>`severity = 'Error'`;
-  return await selectErrors(db, viewer, batchId).orderBy(isError, 'desc').orderBy('number').limit(limit).execute();
+  // Each list is in the order of the primary key and ends with the last one wanted: a batch may have 20,000.
+  const first = async (severity: LessonError['severity'], most: number) =>
+    most > 0
+      ? await selectErrors(db, viewer, id).where('severity', '=', severity).orderBy('number').limit(most).execute()
+      : [];
+  const errors = await first('Error', Math.min(errorCount, limit));
+  return [...errors, ...(await first('Warning', Math.min(warningCount, limit - errors.length)))];
 }
 
 /** Errors and warnings in the order of the body, and how many are not kept. @throws NotFound for an unknown batch */

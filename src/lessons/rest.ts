@@ -35,10 +35,7 @@ const toLesson = (lesson: lessons.Lesson) =>
   wire.toLessonRecord({ ...lesson, beginn: lesson.beginn.toISOString(), ende: lesson.ende.toISOString() });
 
 async function batchAnswer(context: Context, { viewer }: Pick<RestCall, 'viewer'>, batch: lessons.Batch) {
-  const errors =
-    batch.errorCount + batch.warningCount > 0
-      ? await lessons.firstErrors(context.db, viewer, batch.id, wire.errorsInline)
-      : [];
+  const errors = await lessons.firstErrors(context.db, viewer, batch, wire.errorsInline);
   const difference = batch.validateOnly
     ? await lessons.readDifference(context.db, { mandatorId: viewer.mandatorId, id: batch.id })
     : null;
