@@ -203,7 +203,8 @@ project. The examples work in the demo.
 - \`import\` and \`batches\` use the REST API. They sign in with \`--pin\`, otherwise with the environment variable
   \`ROOMGATE_PIN\` (empty counts as unset). On a machine that reaches the database they need neither: they make a PIN for the tenant's first Admin and
   remove it afterwards. With an outside identity provider they need one of its tokens, by \`--token\` or \`ROOMGATE_TOKEN\`.
-- Without \`DatabaseUrl\` they find the server that runs in the same folder; of several, which have the same data, the one that was started last.
+- Without \`DatabaseUrl\` they find the server that runs in the same folder; of several, which have the same data, the last
+  one that was started, and one that has \`Role=Worker\` only if no other runs.
 
 ${listOf(commands.filter((one) => !isOutside(one)))}
 `;
