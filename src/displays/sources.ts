@@ -100,15 +100,14 @@ class BoardSource extends FrameSource implements RoomReader {
   readonly #shown = new Map<WatchedRoom, string | null>();
   readonly #pending = new Set<WatchedRoom>();
   readonly #reader: BoardReader;
-  #beats: number;
-  #isGreeted = false;
+  /** The beats of the board at its last heartbeat; -1 before the first. */
+  #beats = -1;
 
   constructor(board: Board, level: Privacy, mayShow: (resourceId: number) => boolean) {
     super();
     this.#board = board;
     this.#level = level;
     this.#mayShow = mayShow;
-    this.#beats = board.beats;
     this.#reader = { tell: () => this.#joinRooms(), end: () => this.close() };
     board.join(this.#reader);
     this.#joinRooms();
@@ -131,9 +130,9 @@ class BoardSource extends FrameSource implements RoomReader {
       const snapshot = this.#takeSnapshot(room);
       if (snapshot) return snapshot;
     }
-    if (this.#beats === this.#board.beats && (this.#isGreeted || !this.#isWhole())) return undefined;
-    this.#isGreeted = true;
-    this.#beats = this.#board.beats;
+    const { beats } = this.#board;
+    if (this.#beats === beats || (this.#beats < 0 && !this.#isWhole())) return undefined;
+    this.#beats = beats;
     return this.#board.heartbeat();
   }
 
@@ -152,7 +151,7 @@ class BoardSource extends FrameSource implements RoomReader {
     this.#shown.set(room, isNews ? present : seen);
     const snapshot = isNews ? room.snapshot(this.#level) : undefined;
     // A stale room is about to be read again, and may turn out to be still in this location.
-    if (!isHere && !room.isStale) this.end(room);
+    if (!isHere && !room.isStale) this.#drop(room);
     return snapshot;
   }
 
@@ -170,8 +169,14 @@ class BoardSource extends FrameSource implements RoomReader {
     this.onNews?.();
   }
 
-  /** Stops showing a room. */
+  /** The room is gone; it may have been the last for which the first heartbeat waits. */
   end(room: WatchedRoom): void {
+    this.#drop(room);
+    this.onNews?.();
+  }
+
+  /** Stops showing a room. */
+  #drop(room: WatchedRoom): void {
     this.#shown.delete(room);
     this.#pending.delete(room);
     room.leave(this);

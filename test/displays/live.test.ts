@@ -2,12 +2,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { DisplayGrant, Viewer } from '../../src/context.ts';
+import { openBoard } from '../../src/displays/board.ts';
 import type { DisplayHeartbeat, RoomSnapshot } from '../../src/displays/display.ts';
 import { type Hub, openHub } from '../../src/displays/hub.ts';
 import { readLocation, watchLocation, watchRoom } from '../../src/displays/live.ts';
 import { keepLocalDays } from '../../src/displays/local-days.ts';
 import { readPlans } from '../../src/displays/plan.ts';
 import { openRoom } from '../../src/displays/room.ts';
+import { readBoard } from '../../src/displays/sources.ts';
 import { type Latest, nextOf } from '../../src/flow/latest.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, heardOfAll, startGraphql } from '../_util/graphql.ts';
@@ -449,6 +451,36 @@ describe('a board', () => {
     await book(1);
     await until(() => shown(board).length === 4);
     expect(board.heartbeats()).toHaveLength(1);
+  });
+
+  test('whose room is read late, or turns out to be gone, sends no heartbeat before', async () => {
+    const { db } = service.context;
+    const stored = await readPlans(db, tenant.mandatorId, [room(0)], new Date());
+    const [plan] = await keepLocalDays(db).complete(tenant.mandatorId, stored);
+    const quiet = { isListening: () => true, isDone() {} };
+    const publish = async (tell: () => void) => tell();
+    const [late, gone] = [0, 1].map((index) => openRoom(room(index), { pace, publish, wantsRead() {}, ...quiet }));
+    const roomOf = (id: number) => (id === room(0) ? late! : gone!);
+    jest.useFakeTimers();
+    const board = openBoard(tenant.locationId, { pace, roomOf, findRoom: roomOf, ...quiet });
+    board.beginRead()([room(0), room(1)]);
+    const source = readBoard(board, 'Title', () => true);
+    try {
+      jest.advanceTimersByTime(3 * pace.heartbeatMs);
+      expect(source.take()).toBeUndefined();
+      late!.beginRead()(plan!);
+      expect([source.take()?.kind, source.take()]).toEqual(['snapshot', undefined]);
+      let isNews = false;
+      source.onNews = () => (isNews = true);
+      gone!.close();
+      expect([isNews, source.take()?.kind, source.take()]).toEqual([true, 'heartbeat', undefined]);
+      jest.advanceTimersByTime(pace.heartbeatMs);
+      expect(source.take()?.kind).toBe('heartbeat');
+    } finally {
+      source.close();
+      late!.close();
+      jest.useRealTimers();
+    }
   });
 
   test('has one heartbeat for all, and greets with it where there is nothing to show', async () => {
