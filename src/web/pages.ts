@@ -57,12 +57,12 @@ function withoutSpaces(line: string): string {
  * of several lines are GraphQL. The semicolon at the end of a block can go, because no loop has an empty body. Constants that
  * follow each other need one `const`: the compiler begins each statement on a line of its own.
  */
-async function stripScript(text: string): Promise<string> {
+export async function stripScript(text: string): Promise<string> {
   return withoutIndents(await stripTypes(text))
     .split('\n')
     .map(withoutSpaces)
     .join('\n')
-    .replace(/(?<=^((?:export )?(?:const|let)\b).*);\n\1 ?/gm, ',')
+    .replace(/(?<=^((?:export )?(?:const|let)\b).*);\n\1\b ?/gm, ',')
     .replace(/;?\n([}\])])/g, '$1')
     .replace(/([{,;([])\n/g, '$1')
     .replace(/(?<![\w$])\((\w+)\)=>/g, '$1=>');

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import decode from 'qr/decode.js';
+import { stripScript } from '../../src/web/pages.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 const folder = path.join(import.meta.dirname, '..', '..', 'src', 'web', 'display');
@@ -150,6 +151,14 @@ describe('GET /assets', () => {
     const served = (await import(`data:text/javascript;base64,${body.toString('base64')}`)) as Record<string, unknown>;
     const source = (await import('../../src/displays/state.ts')) as Record<string, unknown>;
     expect(Object.keys(served)).toEqual(Object.keys(source));
+  });
+
+  test('constants are joined, and with nothing whose name only begins like their keyword', async () => {
+    const text =
+      'let one = 1;\nlet two = 2;\nletters.push(one, two);\nconst a = 1;\nconst [b] = [2];\nconstants.push(a, b);\n';
+    expect((await stripScript(text)).trim()).toBe(
+      'let one=1,two=2;letters.push(one,two);const a=1,[b]=[2];constants.push(a,b);',
+    );
   });
 
   test('the script that tells old browsers what is wrong can be read by them', async () => {
