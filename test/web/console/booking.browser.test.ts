@@ -67,7 +67,7 @@ describeInBrowser('Booking in the console', () => {
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
       return text ? (JSON.parse(text) as Record<string, unknown>) : {};
     };
-    mine = await openConsole(browser, service, { role: 'User', language: 'de' });
+    mine = await openConsole(browser, service, { role: 'User', language: 'de', zone: 'America/New_York' });
     await mine.open(`?screen=rooms&day=${day}`);
     await mine.signIn();
     await cell(/^frei 07:00–20:00/)
@@ -126,6 +126,14 @@ describeInBrowser('Booking in the console', () => {
     await press();
     await form()
       .getByText(/^So lange darf dieser Raum nicht gebucht werden\. \(.*at most 1 hour .*Kurz\.?\)$/)
+      .waitFor();
+    await send('PATCH', `policies/${Id}`, { LongestMinutes: null, LeadMinutes: 525_600 });
+    await press();
+    // In the zone of the room, not in that of the browser.
+    await form()
+      .getByText(
+        /^So kurzfristig darf dieser Raum nicht gebucht werden\. \(.*\.\d{4}, 09:00 must be .*, \d\d:\d\d or later\.?\)$/,
+      )
       .waitFor();
     await form().getByRole('button', { name: 'Schließen' }).first().click();
     await send('PATCH', room, { PolicyId: null });
@@ -332,9 +340,9 @@ describeInBrowser('Booking in the console', () => {
     await mine.open(`?screen=rooms&day=${day}`);
     await cell(/^Elternabend 09:00–10:00/).click();
     const details = mine.page.getByRole('dialog', { name: 'Elternabend' });
-    await details.getByText(/, 09:00–10:00$/).waitFor();
+    await details.getByText(/, 09:00–10:00/).waitFor();
     await send('PATCH', `bookings/${Id}`, { Start: `${day}T10:00:00Z`, End: `${day}T11:00:00Z` });
-    await details.getByText(/, 11:00–12:00$/).waitFor();
+    await details.getByText(/, 11:00–12:00/).waitFor();
     await send('DELETE', `bookings/${Id}`);
     await details.getByText('Buchung, abgesagt').waitFor();
     await seen('a booking that was cancelled');

@@ -1,6 +1,7 @@
 /** Tells people why something was refused and what to do, with the trace id to copy. */
 import { useRef } from 'preact/hooks';
 import type { Fault, Refusal } from '../client.ts';
+import { minute, momentText, ownZone } from '../clock.ts';
 import { language } from '../look.ts';
 import { problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';
@@ -31,22 +32,30 @@ export function sayRefusal({
 /** Faults whose message says how much is allowed, and when. */
 const limits = new Set(['TooSoon', 'TooFarAhead', 'TooLong', 'QuotaReached']);
 
-export function sayFault({ code, message }: Fault): string {
+/** A message with its instants, which are in UTC, as local times; the earliest that is allowed is rounded up. */
+const withMoments = (message: string, timeZone: string): string =>
+  message.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) =>
+    momentText(timeZone, Math.ceil(Date.parse(at) / minute) * minute),
+  );
+
+/** @param timeZone of the room that the fault is about */
+export function sayFault({ code, message }: Fault, timeZone = ownZone): string {
   const known = problemTexts()[code];
   // The message names instants in UTC; the form says when the room is open.
   if (known && code === 'OutsideOpeningHours') return known;
-  if (language.value === 'en' || !known) return message;
-  return limits.has(code) ? `${known} (${message})` : known;
+  const said = limits.has(code) ? withMoments(message, timeZone) : message;
+  if (language.value === 'en' || !known) return said;
+  return limits.has(code) ? `${known} (${said})` : known;
 }
 
-/** A refusal as a message, which has no inputs beside which its faults could be shown. */
-export const toastRefusal = (refusal: Refusal): void =>
-  toast(refusal.faults.map(sayFault).join(' ') || sayRefusal(refusal), { kind: 'fault' });
+/** A refusal as a message, which has no inputs beside which its faults could be shown. @param timeZone as of `sayFault` */
+export const toastRefusal = (refusal: Refusal, timeZone?: string): void =>
+  toast(refusal.faults.map((fault) => sayFault(fault, timeZone)).join(' ') || sayRefusal(refusal), { kind: 'fault' });
 
-/** The fault of an input, by its name in the API. */
-export const faultAt = (refusal: Refusal | undefined, field: string): string | undefined => {
+/** The fault of an input, by its name in the API. @param timeZone as of `sayFault` */
+export const faultAt = (refusal: Refusal | undefined, field: string, timeZone?: string): string | undefined => {
   const found = refusal?.faults.find((fault) => fault.field === field);
-  return found && sayFault(found);
+  return found && sayFault(found, timeZone);
 };
 
 /** @param fields the fields that show their own faults */

@@ -127,7 +127,9 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     setRefusal(undefined);
     void send({ room: roomOf(resourceId), range: { start, end }, skips: hasSkipped });
   }
-  const timeFault = isBackwards ? t().endsBeforeStart : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start'));
+  const timeFault = isBackwards
+    ? t().endsBeforeStart
+    : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start', timeZone));
   const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: line`${name} · ${locationName}` }));
   const isClosed = refusal?.faults.some(({ code }) => code === 'OutsideOpeningHours');
   const isAdmin = person.value?.role === 'Admin';

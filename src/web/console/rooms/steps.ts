@@ -34,7 +34,7 @@ export function makeSteps(store: Store, onConflict: (wanted: Booking, refusal: R
     const { done, refused } = await store.attempt(wanted, send, (changed) => changed);
     if (refused) {
       if (refused.conflicts.length > 0 || refused.alternatives.length > 0) onConflict(wanted, refused);
-      else toastRefusal(refused);
+      else toastRefusal(refused, wanted.timeZone);
       return;
     }
     const undo = canUndo
