@@ -196,14 +196,21 @@ describeInBrowser('Booking in the console', () => {
     await mine.open(`?screen=rooms&day=${on}&booking=booking_${Id}`);
     await mine.page.getByRole('heading', { name: word }).waitFor();
     expect(await excess()).toBe(0);
+    const { Name } = await send('GET', `resources/${service.tenant.resources[2]?.id}`);
+    await send('PATCH', `resources/${service.tenant.resources[2]?.id}`, { Name: word.slice(0, 100) });
     await mine.open(`?screen=rooms&day=${on}`);
     await openForm();
     await fill({ Titel: 'Kurz', Von: '10:00', Bis: '11:00' });
     await form().getByLabel('Raum').selectOption({ label: 'R102 · Campus' });
     await press();
     await form().getByText(word).waitFor();
+    await form()
+      .getByRole('button', { name: word.slice(0, 100) })
+      .first()
+      .waitFor();
     expect(await excess()).toBe(0);
     await form().getByRole('button', { name: 'Schließen' }).first().click();
+    await send('PATCH', `resources/${service.tenant.resources[2]?.id}`, { Name });
     await mine.open(`?screen=rooms&day=${day}`);
   });
 
