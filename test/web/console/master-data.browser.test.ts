@@ -407,6 +407,7 @@ describeInBrowser('The master data of the console', () => {
     expect(await importJobs([job])).toMatchObject({ CreatedCount: 1 });
     await button('Grace Hopper').click();
     await button('Erase …').click();
+    await page.getByText('Lessons keep a name that another person has too, unless it is typed below.').waitFor();
     await sound();
     expect(await button('Erase for good').isDisabled()).toBe(true);
     await field('Other names and addresses').fill('Hopper, Grace; GH');
@@ -417,7 +418,7 @@ describeInBrowser('The master data of the console', () => {
     expect((await lessons('JobID=taught-0')).Items).toMatchObject([{ Lehrpersonen: ['E. Noether'] }]);
 
     await button('Erased person').click();
-    await page.getByText('further names and addresses are erased').waitFor();
+    await page.getByText('they are erased in the same way').waitFor();
     await sound();
     expect(await button('Erase for good').isDisabled()).toBe(true);
     await field('Other names and addresses').fill('E. Noether');

@@ -115,7 +115,7 @@ export const t = texts(
     teachersHint: 'Separate several by commas.',
     edit: (what: string) => `Change ${what}`,
     editTitle: 'Change lesson',
-    untilImport: 'The next import of its timetable takes back whatever its files do not say, too.',
+    untilImport: 'The next import of its timetable takes back whatever its files do not say.',
     save: 'Save',
     saving: 'Saving …',
     stop: 'Cancel',

@@ -48,7 +48,8 @@ export const t = texts(
     eraseTitle: (name: string) => `${name} endgültig löschen`,
     noWayBack: 'Das lässt sich nicht rückgängig machen.',
     erasureDoes: [
-      'Name, Adresse und Kürzel werden überall gelöscht, auch in Lektionen. Heißt noch jemand so, bleibt der Name dort, außer Sie nennen ihn unten.',
+      'Name, Adresse und Kürzel werden überall gelöscht, auch in Lektionen.',
+      'Einen Namen, den noch jemand hat, behalten die Lektionen, außer er steht unten.',
       'Die Buchungen bleiben, ohne Namen und Adresse.',
       'PINs und Kalenderadressen gelten sofort nicht mehr; Gruppen werden verlassen.',
       'Nehmen Sie die Person zuerst aus Stundenplan, Mailserver und Anmeldedienst: Sonst kommt sie mit dem nächsten Import zurück.',
@@ -149,13 +150,14 @@ export const t = texts(
     eraseTitle: (name: string) => `Erase ${name}`,
     noWayBack: 'This cannot be undone.',
     erasureDoes: [
-      'Name, address and teacher code are erased everywhere, in lessons too. A name that somebody else has stays there unless you give it below.',
+      'Name, address and teacher code are erased everywhere, in lessons too.',
+      'Lessons keep a name that another person has too, unless it is typed below.',
       'The bookings stay, without name and address.',
       'PINs and calendar addresses end at once; the person is removed from its groups.',
       'First remove the person from the timetable, the mail server and the sign-in service: otherwise the next import brings it back.',
     ],
     eraseMore:
-      'The person has been erased. Name what is still found of it, or came back: further names and addresses are erased in the same way.',
+      'The person has been erased. Type other names and addresses that still occur or have come back: they are erased in the same way.',
     alsoKnownAs: 'Other names and addresses',
     alsoKnownAsHint: 'separated by semicolons, such as a former name, a code or a former address',
     typeToErase: (email: string) => `To confirm, type ${email}`,
