@@ -39,10 +39,10 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
   // The next room is more often one of the same location.
-  const [near = [], far = []] = [true, false].map((isNear) =>
-    rooms.filter((other) => other.active && other.id !== id && (other.locationId === locationId) === isNear),
-  );
-  const others = [...near, ...far];
+  const isFar = (other: Room) => Number(other.locationId !== locationId);
+  const others = rooms
+    .filter((other) => other.active && other.id !== id)
+    .toSorted((one, other) => isFar(one) - isFar(other));
   const target = resourceId || (others[0]?.id ?? '');
 
   async function putBack(version: number): Promise<void> {
