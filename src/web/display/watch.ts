@@ -170,7 +170,7 @@ export function startWatch(watching: Watching): Watch {
           clock.hear(serverTime, slack);
           const fits = take(frame, first);
           if (frame.kind === 'ended') isTold &&= frame.retryAfterSeconds !== 0;
-          // Not before the new stream would say that its rights have changed again.
+          // Asked only now: had its rights changed again meanwhile, the new stream would have begun with its end.
           else if (first && !isTold && watch.state === 'live') comeBack();
           keep();
           watching.changed();
