@@ -90,7 +90,7 @@ export const limitSettings = z.strictObject({
   ),
   TenantRequestsPerMinute: wholeNumber(1, 100_000_000)
     .optional()
-    .describe('The same for all of a tenant together; a hundred times as many by default.'),
+    .describe('The same for all of a tenant together; 200 times as many by default.'),
   NotificationsPerMinute: limit(
     6_000,
     10_000_000,

@@ -28,7 +28,7 @@ const requestLimits = ({ config: { Limits } }: Context): { own: Limit; ofTenant:
   },
   ofTenant: {
     name: 'tenant-requests',
-    most: Limits.TenantRequestsPerMinute ?? 100 * Limits.RequestsPerMinute,
+    most: Limits.TenantRequestsPerMinute ?? 200 * Limits.RequestsPerMinute,
     of: 'requests',
     each: 'tenant',
     setting: 'Limits__TenantRequestsPerMinute',
