@@ -43,8 +43,25 @@ else {
     for (const [line] of stdout.matchAll(/^.*SKIPPED.*$/gm)) process.stderr.write(`${line}\n`);
   });
 
+  test('npm run bench has a column for each of two checkouts', async () => {
+    const { code, stdout } = await run(scripts['bench']!, '--smoke', 'fairness', '--before=.');
+    expect(code).toBe(0);
+    expect(stdout.match(/^== fairness, in /gm)).toHaveLength(2);
+    expect(stdout).toMatch(
+      /^bench +CPU before +CPU +compared before +compared\n(?:.*\n)*fairness: .*(?: +[\d.]+ us CPU.*){2}(?: +[\d.]+ .*ratio to .*){2}\n/m,
+    );
+  });
+
   test('npm run bench refuses what there is not', async () => {
-    const [none, unknown] = await Promise.all([run(scripts['bench']!), run(scripts['bench']!, 'reads')]);
+    const [none, unknown, elsewhere] = await Promise.all([
+      run(scripts['bench']!),
+      run(scripts['bench']!, 'reads'),
+      run(scripts['bench']!, 'read', '--before=sql'),
+    ]);
+    expect(elsewhere).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error: .*sql\/bench\/all.ts is not there; name a checkout after npm ci\n/),
+    });
     expect(none).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: name the benches, or --all\n/) });
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: there is no bench reads\n/) });
   });
