@@ -134,7 +134,7 @@ const settingsOf = (path: string): MailServerSettings => ({
 const calendar = { mailbox, address: null, timeZone: 'Europe/Berlin' };
 const open = (path = '/dav/{user}/Default/') => openCalDav(settingsOf(path), log);
 const read = (connector: Connector, cursor: string | null = null, at: string | null = null): Promise<CalendarChanges> =>
-  readAll(connector, { ...calendar, address: at }, cursor, window, AbortSignal.timeout(5_000));
+  readAll(connector, { ...calendar, address: at }, cursor, window, AbortSignal.timeout(60_000));
 const idsOf = ({ groups }: CalendarChanges) => groups.map(({ id }) => id.slice(id.lastIndexOf('/') + 1)).sort();
 const asked = (what: string) => requests.filter(({ body }) => body.includes(what));
 
@@ -240,7 +240,7 @@ describe('what has changed is read', () => {
     };
     let continuation: string | null = null;
     const goOn = async () => {
-      const pages = open().pages(calendar, { cursor: null, continuation }, window, AbortSignal.timeout(20_000));
+      const pages = open().pages(calendar, { cursor: null, continuation }, window, AbortSignal.timeout(60_000));
       for await (const page of pages) return page;
       throw new Error('no page');
     };
@@ -251,7 +251,7 @@ describe('what has changed is read', () => {
 
   test('a continuation of another form is lost', async () => {
     for (const continuation of ['{"address":"/","lists":0}', '{', 'null']) {
-      const pages = open().pages(calendar, { cursor: null, continuation }, window, AbortSignal.timeout(5_000));
+      const pages = open().pages(calendar, { cursor: null, continuation }, window, AbortSignal.timeout(60_000));
       await expect(pages[Symbol.asyncIterator]().next()).rejects.toMatchObject({ fault: 'StateLost' });
     }
   });

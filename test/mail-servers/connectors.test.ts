@@ -12,7 +12,7 @@ import { type MailServer, startMailServer } from '../mail/_util/mail-server.ts';
 import type { Truth } from '../mail/simulator/ledger.ts';
 
 const window = { start: new Date('2026-12-01T00:00:00Z'), end: new Date('2027-03-01T00:00:00Z') };
-const soon = () => AbortSignal.timeout(20_000);
+const soon = () => AbortSignal.timeout(60_000);
 const log = openLog('silent');
 
 let server: MailServer;

@@ -105,7 +105,7 @@ function serve(answers: Record<string, (asked: Asked) => Told>): void {
 }
 const serveItems = (...items: string[]) => serve({ FindItem: () => found(items) });
 
-const read = (cursor: string | null = null, signal = AbortSignal.timeout(20_000)): Promise<CalendarChanges> =>
+const read = (cursor: string | null = null, signal = AbortSignal.timeout(60_000)): Promise<CalendarChanges> =>
   readAll(connector, room, cursor, window, signal);
 const onlyItem = async (...items: string[]) => {
   serveItems(...items);
@@ -118,7 +118,7 @@ describe('subscribing', () => {
     connector.subscriptions!.subscribe(
       room,
       { callback, clientState: 'unused', heartbeatMinutes: 10 },
-      AbortSignal.timeout(5_000),
+      AbortSignal.timeout(60_000),
     );
 
   test('asks for push of the four changes to the calendar, in the order of the schema, as the room', async () => {
@@ -271,7 +271,7 @@ describe('reading', () => {
       room,
       null,
       { ...window, end: new Date('2027-11-01T00:00:00Z') },
-      AbortSignal.timeout(9_000),
+      AbortSignal.timeout(60_000),
     );
     const views = server.asked.filter((asked) => operationOf(asked) === 'FindItem');
     expect(views).toHaveLength(6);
@@ -583,7 +583,7 @@ describe('faults', () => {
     const calendar = { mailbox: 'room-1@example.org', address: null };
     for (const continuation of ['{"state":"s1","rounds":0}', '{', 'null']) {
       const from = { cursor: null, continuation };
-      const pages = connector.pages(calendar, from, window, AbortSignal.timeout(20_000));
+      const pages = connector.pages(calendar, from, window, AbortSignal.timeout(60_000));
       expect((await faultOf(pages[Symbol.asyncIterator]().next())).fault).toBe('StateLost');
     }
   });

@@ -101,7 +101,7 @@ function serve({ delta, instances, view }: Answers): void {
 }
 const serveDelta = (...value: unknown[]) => serve({ delta: () => last(value) });
 
-const read = (cursor: string | null = null, signal = AbortSignal.timeout(20_000)): Promise<CalendarChanges> =>
+const read = (cursor: string | null = null, signal = AbortSignal.timeout(60_000)): Promise<CalendarChanges> =>
   readAll(connector, room, cursor, window, signal);
 const onlyItem = async (event: Entry) => {
   serveDelta(event);
@@ -189,7 +189,7 @@ describe('tokens', () => {
 
 describe('subscriptions', () => {
   const callback = 'https://gate.example.org/api/webhooks/mailserver?k=7.secret';
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   const subscriptions = () => connector.subscriptions!;
   const answerWith = (told: Told) => server.answer((one) => (isToken(one) ? token : told));
   const granted = { id: 'sub 1', expirationDateTime: '2026-11-26T22:59:00.1234567+05:30' };

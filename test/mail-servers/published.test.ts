@@ -25,7 +25,7 @@ afterAll(() => Promise.all([server.close(), elsewhere.close(), nameserver.close(
 
 function open(
   more: Partial<MailServerSettings> = {},
-  { log = openLog('silent'), signal = AbortSignal.timeout(20_000) } = {},
+  { log = openLog('silent'), signal = AbortSignal.timeout(60_000) } = {},
 ) {
   const settings: MailServerSettings = {
     Kind: 'ICalendar',
@@ -198,7 +198,7 @@ describe('what has not changed is not read again', () => {
         ...more,
       },
       openLog('silent'),
-    ).pages({ mailbox, address: null }, { cursor: null, continuation: null }, window, AbortSignal.timeout(20_000));
+    ).pages({ mailbox, address: null }, { cursor: null, continuation: null }, window, AbortSignal.timeout(60_000));
     for await (const page of pages)
       expect(page).toMatchObject({ pollMinutes: minutes, isPublished: true, isLast: true });
   });

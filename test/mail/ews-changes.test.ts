@@ -40,7 +40,7 @@ async function openRoom() {
   const Url = `${between.url}/EWS/Exchange.asmx`;
   const connector = openEws({ Kind: 'Ews', Url, User, Password, PastDays: 1, FutureDays: 365 }, openLog('silent'));
   const calendar = { mailbox, address: null, timeZone: 'UTC' };
-  const signal = () => AbortSignal.timeout(20_000);
+  const signal = () => AbortSignal.timeout(60_000);
   /** The items that were read, by group, and those that were written from here. */
   const groups = new Map<string, RemoteItem[]>();
   const written = new Map<string, string | null>();

@@ -13,7 +13,7 @@ import { openWritingDesk } from './_util/writing-desk.ts';
 const mailbox = 'aula@rooms.test';
 const calendar = { mailbox, address: null, timeZone: 'UTC' };
 const window = { start: new Date('2031-01-01T00:00:00Z'), end: new Date('2031-02-01T00:00:00Z') };
-const signal = () => AbortSignal.timeout(20_000);
+const signal = () => AbortSignal.timeout(60_000);
 const item = (n: number, more: object = {}) => ({
   origin: `booking-${n}@school`,
   start: new Date(Date.UTC(2031, 0, 6, 8, n)),

@@ -21,7 +21,7 @@ import { type MailServer, startMailServer } from './_util/mail-server.ts';
 import { openSubscriptionDesk, type SubscriptionDesk } from './_util/subscription-desk.ts';
 
 const window = { start: new Date('2026-12-01T00:00:00Z'), end: new Date('2027-03-01T00:00:00Z') };
-const soon = () => AbortSignal.timeout(20_000);
+const soon = () => AbortSignal.timeout(60_000);
 const day = 24 * 60;
 
 let server: MailServer;

@@ -28,7 +28,7 @@ const item = {
   end: new Date('2026-12-01T09:00:00Z'),
 };
 const moment = (dateTime: string) => ({ dateTime, timeZone: 'UTC' });
-const soon = () => AbortSignal.timeout(20_000);
+const soon = () => AbortSignal.timeout(60_000);
 
 let server: MailServer;
 let relay: Relay;

@@ -20,7 +20,7 @@ const span = (days: number, hours: number, length = 1) => ({
   start: at(days, hours).toISOString(),
   end: at(days, hours + length).toISOString(),
 });
-const soon = () => AbortSignal.timeout(20_000);
+const soon = () => AbortSignal.timeout(60_000);
 
 let server: MailServer;
 let relay: Relay;

@@ -50,7 +50,7 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       const outcomes = await connector.writes!.write(
         { mailbox: writtenRoom, address: null },
         items.map((item) => ({ do: 'Create', item })),
-        AbortSignal.timeout(20_000),
+        AbortSignal.timeout(60_000),
       );
       expect(outcomes.map(({ is }) => is)).toEqual(['Done', 'Done', 'Done']);
       const written = items.map(({ origin, subject, isPrivate, start, end }) => ({
@@ -72,9 +72,9 @@ describeReal('exchangelib, an independent client of Exchange', missing, () => {
       const [ours] = await server.truth(invitedRoom);
       const place = { id: ours!.id, group: ours!.uid, occurrence: '' };
       const invited = { mailbox: invitedRoom, address: null };
-      const found = await connector.invitation!(invited, place, AbortSignal.timeout(20_000));
+      const found = await connector.invitation!(invited, place, AbortSignal.timeout(60_000));
       if (found.is !== 'Open') throw new Error(found.is);
-      expect(await found.decline(comment, AbortSignal.timeout(20_000))).toEqual({ is: 'Done' });
+      expect(await found.decline(comment, AbortSignal.timeout(60_000))).toEqual({ is: 'Done' });
       const told = {
         invitedRoom,
         comment,

@@ -12,7 +12,7 @@ const origin = 'booking-7@0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11';
 const others = 'booking-17@0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11';
 const times = { start: new Date('2031-01-06T08:00:00Z'), end: new Date('2031-01-06T09:00:00Z') };
 const item = { origin, ...times, subject: 'Choir', isPrivate: false };
-const soon = () => AbortSignal.timeout(20_000);
+const soon = () => AbortSignal.timeout(60_000);
 
 const servers = {
   Cyrus: { missing: missingCyrus(), start: startCyrus, folder: `/dav/calendars/user/${user}/Default/` },

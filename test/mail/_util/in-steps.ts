@@ -35,7 +35,7 @@ export async function readInSteps(
   for (let steps = 1; steps < 500; steps++) {
     const from: ReadingStart = { cursor, continuation };
     try {
-      for await (const page of open().pages(calendar, from, window, AbortSignal.timeout(20_000))) {
+      for await (const page of open().pages(calendar, from, window, AbortSignal.timeout(60_000))) {
         pages.push(page);
         continuation = page.cursor;
         // An empty page that asks for less from then on comes with the fault that it is about.
