@@ -38,6 +38,13 @@ function checking<Types extends SchemaTypes>(
 }
 
 class ArgumentsPlugin<Types extends SchemaTypes> extends PothosZodPlugin<Types> {
+  /** The library's types allow `validate` on a field, for all of its arguments together, which `checking` would not see. */
+  override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    if (field.pothosOptions.validate !== undefined)
+      throw new Error(`${field.parentType}.${field.name}: validate its arguments, or their input type, not the field.`);
+    return field;
+  }
+
   override wrapResolve(resolver: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
     return checking(resolver, field);
   }

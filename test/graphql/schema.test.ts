@@ -10,6 +10,7 @@ import {
   isInterfaceType,
   isObjectType,
 } from 'graphql';
+import { createBuilder } from '../../src/graphql/builder.ts';
 import { english } from '../../src/graphql/names.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -79,4 +80,14 @@ describe('names are English', () => {
     ]);
     expect(rows).toEqual([...english]);
   });
+});
+
+test('a check of all arguments of a field together, which would not be made, is refused when the schema is built', () => {
+  const builder = createBuilder();
+  builder.queryField('checked', (t) =>
+    t.boolean({ description: 'x', args: { a: t.arg.int() }, validate: [() => false], resolve: () => true }),
+  );
+  expect(() => builder.toSchema()).toThrow(
+    'Query.checked: validate its arguments, or their input type, not the field.',
+  );
 });
