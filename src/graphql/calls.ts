@@ -15,7 +15,7 @@ import { refusal } from './errors.ts';
 import { completeText, eventStream, nextText, type Result } from './execution.ts';
 import type { Authenticate } from './holders.ts';
 import { type FindDocument, openPersisted } from './persisted.ts';
-import { completeErrors, createPipeline, type PlainCall } from './pipeline.ts';
+import { completeErrors, createPipeline, namedOperation, type PlainCall } from './pipeline.ts';
 import { createEventStreams } from './sse.ts';
 import { createStreams } from './streams.ts';
 import { createWebSockets, type WebSockets } from './websocket.ts';
@@ -101,7 +101,7 @@ function readCall(body: string, findDocument: FindDocument): PlainCall | GraphQL
   for (const name in sent)
     if (!members.has(name) && sent[name] !== null)
       return refuseBody('The body may hold query, variables, operationName and extensions, and nothing else.');
-  return { query, variables, operationName } as PlainCall;
+  return { query, variables, operationName: namedOperation(operationName) } as PlainCall;
 }
 
 /** Shared by all streams. */

@@ -126,6 +126,9 @@ export type PlainCall = {
   operationName?: string;
 };
 
+/** No operation has an empty name. Some clients send one with a document that has just one operation. */
+export const namedOperation = <Name>(sent: Name): Name | undefined => (sent === '' ? undefined : sent);
+
 /** Bounds of caches by document text. A syntax tree is up to a hundred times as large as its text. */
 const remembered = {
   max: 1_000,

@@ -27,7 +27,7 @@ import type { Frames } from './frames.ts';
 import type { Authenticate } from './holders.ts';
 import { clientOf, headerOf, type Link, type LinkParams } from './links.ts';
 import { Outbox } from './outbox.ts';
-import type { Pipeline, PlainCall } from './pipeline.ts';
+import { namedOperation, type Pipeline, type PlainCall } from './pipeline.ts';
 import { goodbyeTimeout, openSocketGuard } from './socket-guard.ts';
 import type { Streams } from './streams.ts';
 import { mandatorOf } from './upgrades.ts';
@@ -171,7 +171,8 @@ export function createWebSockets(
     const document = parse(payload.query);
     const errors = validate(schema, document);
     if (errors.length > 0) return errors as GraphQLError[];
-    const { query, operationName, variables } = payload;
+    const { query, variables } = payload;
+    const operationName = namedOperation(payload.operationName);
     if (!getOperationAST(document, operationName)) return [notNamed()];
     const rootValue: Sent = { link, id, params: { query, operationName, variables } as PlainCall };
     return { schema, document, operationName, variableValues: variables, contextValue: call, rootValue };

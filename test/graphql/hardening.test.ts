@@ -454,6 +454,37 @@ describe('GraphQL over HTTP', () => {
   });
 });
 
+describe('an operation without a name', () => {
+  const one = 'query Only($no: Boolean = false) { serverTime @skip(if: $no) }';
+  const two = 'query A { serverTime } query B { serverTime }';
+  const nothing = { operationName: null, variables: null, extensions: null };
+  const unnamed = [
+    { query: one, ...nothing },
+    { query: one, ...nothing, operationName: '' },
+    { query: '{ serverTime }', operationName: '' },
+  ];
+
+  test('over HTTP and as a stream, its name may be null or empty; so may all others be null', async () => {
+    for (const call of unnamed) {
+      const answer = await service.post(call);
+      expect([answer.status, await answer.json()]).toEqual([200, { data: { serverTime: expect.any(String) } }]);
+      const stream = await service.post(call, { accept: 'text/event-stream' });
+      expect(await stream.text()).toContain('event: next\ndata: {"data":{"serverTime":');
+    }
+    const ambiguous = await service.post({ query: two, operationName: '' });
+    expect(await read(ambiguous)).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+  });
+
+  test('so over a WebSocket', async () => {
+    const client = service.ws();
+    for (const call of unnamed)
+      expect(await client.iterate(call as { query: string }).next()).toHaveProperty('value.data.serverTime');
+    const ambiguous = client.iterate({ query: two, operationName: '' }).next();
+    await expect(ambiguous).rejects.toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+    await client.dispose();
+  });
+});
+
 describe('a WebSocket', () => {
   test('is let in by its header, or by the parameters of its first message', async () => {
     expect(await greet('/school/graphql', { headers: { authorization: 'Bearer user' } })).toBe('connection_ack');
