@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { MethodNotAllowed, NotAcceptable } from '../errors.ts';
 import { isMandator } from '../names.ts';
+import { acceptedType } from './accept.ts';
 import { writeTagged } from './json.ts';
 import { parameterRefs } from './openapi-parts.ts';
 import { type PathsAtRoot, plainAnswer, plainGet } from './openapi-root.ts';
@@ -71,7 +72,7 @@ export function entryRoutes(
       throw new MethodNotAllowed(request.method, ['GET', 'HEAD']);
     response.vary('Accept').setHeader('Cache-Control', 'no-cache');
     // `*/*` gets JSON, the first of the list; a browser prefers HTML.
-    const wanted = request.accepts(['application/json', 'text/html']);
+    const wanted = acceptedType(request, ['application/json', 'text/html']);
     if (!wanted) throw new NotAcceptable('This answers with application/json or text/html only; allow one in Accept.');
     const told = describeEntry(config, mandator);
     if (wanted !== 'text/html') return writeTagged(request, response, told);

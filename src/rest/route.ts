@@ -9,6 +9,7 @@ import { workFor } from '../flow/working.ts';
 import { personSends } from '../http/body-memory.ts';
 import { readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
+import { acceptedType } from './accept.ts';
 import { type RestAnswer, writeAnswer } from './answers.ts';
 import { readJson } from './body.ts';
 import type { LaneStop } from './lane.ts';
@@ -135,11 +136,11 @@ function viewerOf(response: Response): Viewer {
 /** The viewer of an anonymous call; the type of `anonymousRoute` prevents its handler from reading it. */
 const noViewer = undefined as unknown as Viewer;
 
-/** Checks Accept, in which many clients name the charset. The most frequent values need no negotiation. */
+/** Checks Accept. The most frequent values need no negotiation. */
 function checkAccept(request: Request, type: string): void {
   const { accept } = request.headers;
   if (accept === undefined || accept === '*/*' || accept === type) return;
-  if (request.accepts([type, `${type}; charset=utf-8`])) return;
+  if (acceptedType(request, [type])) return;
   request.res?.vary('Accept');
   throw new NotAcceptable(`This answers only with ${type}; allow it in Accept.`);
 }

@@ -31,29 +31,32 @@ const local = ({ context: { config } }: Service) => `http://127.0.0.1:${config.P
 describe.each(['/', '/school', '/School', '/nobody'])('GET %s', (path) => {
   const mandator = path.slice(1) || null;
 
-  test.each([undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5'])(
-    'of a program (%s): JSON',
-    async (accept) => {
-      const answer = await get(path, accept);
-      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
-      expect(answer.headers.get('vary')).toMatch(/\bAccept\b/);
-      const tenant = `${service.url}/${mandator ?? '{mandator}'}`;
-      expect(await answer.json()).toEqual({
-        Product: 'roomgate',
-        Mandator: mandator,
-        Rest: `${tenant}/api`,
-        GraphQL: `${tenant}/graphql`,
-        Tokens: `${service.url}/connect/token`,
-        OpenIdConfiguration: `${service.url}/.well-known/openid-configuration`,
-        GraphiQL: `${tenant}/graphql`,
-        Swagger: `${service.url}/swagger`,
-        ApiDocument: `${service.url}/swagger/openapi.json`,
-        Health: `${service.url}/healthz`,
-      });
-      const health = await fetch(`${service.url}/healthz`);
-      expect(health.headers.get('roomgate-version')).toMatch(/^\d+\.\d+\.\d+$/);
-    },
-  );
+  test.each([
+    undefined,
+    '*/*',
+    'application/json',
+    'application/json, text/html;q=0.5',
+    'application/json; charset=utf-8; version=1',
+  ])('of a program (%s): JSON', async (accept) => {
+    const answer = await get(path, accept);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(answer.headers.get('vary')).toMatch(/\bAccept\b/);
+    const tenant = `${service.url}/${mandator ?? '{mandator}'}`;
+    expect(await answer.json()).toEqual({
+      Product: 'roomgate',
+      Mandator: mandator,
+      Rest: `${tenant}/api`,
+      GraphQL: `${tenant}/graphql`,
+      Tokens: `${service.url}/connect/token`,
+      OpenIdConfiguration: `${service.url}/.well-known/openid-configuration`,
+      GraphiQL: `${tenant}/graphql`,
+      Swagger: `${service.url}/swagger`,
+      ApiDocument: `${service.url}/swagger/openapi.json`,
+      Health: `${service.url}/healthz`,
+    });
+    const health = await fetch(`${service.url}/healthz`);
+    expect(health.headers.get('roomgate-version')).toMatch(/^\d+\.\d+\.\d+$/);
+  });
 
   test('of a browser: it is led to the console', async () => {
     const answer = await led(path);
