@@ -7,7 +7,7 @@ import { isMandator } from '../names.ts';
 import { acceptedType } from './accept.ts';
 import { writeTagged } from './json.ts';
 import { parameterRefs } from './openapi-parts.ts';
-import { type PathsAtRoot, plainAnswer, plainGet } from './openapi-root.ts';
+import { type PathsAtRoot, plainAnswer, plainGet, unchangedAnswer } from './openapi-root.ts';
 
 const link = z.string().max(2_000);
 
@@ -103,35 +103,36 @@ const example: Entry = {
 const text =
   'JSON for programs. With `Accept: text/html` a browser is redirected to the console; at the root, a page asks for the tenant unless there is exactly one. It needs no credential.';
 
+/** @param mandator the tenant of the example */
+const describeGet = (operationId: string, summary: string, mandator: string | null) => ({
+  ...plainGet({
+    operationId,
+    summary,
+    description: text,
+    tags: ['Entry'],
+    responses: {
+      200: plainAnswer(
+        'The addresses of the service.',
+        entry,
+        { ...example, Mandator: mandator },
+        'Cache-Control',
+        'ETag',
+      ),
+      304: unchangedAnswer('Cache-Control', 'ETag'),
+    },
+  }),
+  parameters: parameterRefs(
+    ...(mandator === null ? [] : (['mandator'] as const)),
+    'X-JsonPropertyFormat',
+    'X-Request-Id',
+    'If-None-Match',
+  ),
+});
+
 /** The OpenAPI descriptions. */
 export const entryPaths: PathsAtRoot = () => ({
-  '/': {
-    get: plainGet({
-      operationId: 'getEntry',
-      summary: 'Read the addresses of the service',
-      description: text,
-      tags: ['Entry'],
-      responses: {
-        200: plainAnswer(
-          'The addresses of the service.',
-          entry,
-          { ...example, Mandator: null },
-          'Cache-Control',
-          'ETag',
-        ),
-      },
-    }),
-  },
+  '/': { get: describeGet('getEntry', 'Read the addresses of the service', null) },
   '/{mandator}': {
-    get: {
-      ...plainGet({
-        operationId: 'getEntryOfTenant',
-        summary: 'Read the addresses of the service for a tenant',
-        description: text,
-        tags: ['Entry'],
-        responses: { 200: plainAnswer('The addresses of the service.', entry, example, 'Cache-Control', 'ETag') },
-      }),
-      parameters: parameterRefs('mandator', 'X-Request-Id'),
-    },
+    get: describeGet('getEntryOfTenant', 'Read the addresses of the service for a tenant', example.Mandator),
   },
 });

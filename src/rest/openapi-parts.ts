@@ -165,6 +165,8 @@ export function parameterRefs(...names: readonly (keyof typeof parameters)[]) {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
+export const unchanged = 'Nothing has changed since the answer with the `ETag` of `If-None-Match`.';
+
 /** @param members optional members that rooms add */
 export const problemSchema = (members: z.ZodRawShape) =>
   z

@@ -1,7 +1,7 @@
 /** The common parts of OpenAPI descriptions of paths outside of the tenants, which no `Route` describes. */
 import type { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import { type HeaderName, headerRefs, parameterRefs, problemAnswer } from './openapi-parts.ts';
+import { type HeaderName, headerRefs, parameterRefs, problemAnswer, unchanged } from './openapi-parts.ts';
 
 export function plainAnswer(
   description: string,
@@ -15,6 +15,12 @@ export function plainAnswer(
     content: { 'application/json': { schema, example } },
   };
 }
+
+/** @param more the headers of the 200 */
+export const unchangedAnswer = (...more: HeaderName[]): ZodOpenApiResponseObject => ({
+  description: unchanged,
+  headers: headerRefs('X-Request-Id', ...more),
+});
 
 export const fault = problemAnswer(500, 'Something went wrong on the server; quote the `TraceId`.', ['X-Request-Id']);
 

@@ -17,6 +17,7 @@ import {
   problemAnswers,
   problemComponents,
   problemSchema,
+  unchanged,
 } from './openapi-parts.ts';
 import type { PathsAtRoot } from './openapi-root.ts';
 import { type DescribedAnswer, isChange, type Route } from './route.ts';
@@ -117,11 +118,10 @@ function describeRoute(route: Route, reading: Route | undefined): ZodOpenApiOper
   const own = route.headers ?? [];
   // `writeTagged` gives every GET an ETag.
   const tagged = method === 'GET';
-  const unchanged = {
-    description: 'Nothing has changed since the answer with the `ETag` of `If-None-Match`.',
-    headers: answers[200]?.headers ?? [],
+  const shown = {
+    ...answers,
+    ...(tagged ? { 304: { description: unchanged, headers: answers[200]?.headers ?? [] } } : {}),
   };
-  const shown = { ...answers, ...(tagged ? { 304: unchanged } : {}) };
   return {
     operationId: operationIdOf(route),
     summary,

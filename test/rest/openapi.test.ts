@@ -410,6 +410,15 @@ describe('answers keep to the document', () => {
       expect((await contract.fetch(address)).status).toBe(200);
   });
 
+  test('304 from the entries for the ETag of their last answer, in either casing', async () => {
+    for (const address of ['/', '/school'])
+      for (const headers of [{}, { 'X-JsonPropertyFormat': 'camel' }]) {
+        const etag = (await contract.fetch(address, { headers })).headers.get('etag') ?? '';
+        const again = await contract.fetch(address, { headers: { ...headers, 'If-None-Match': etag } });
+        expect([address, headers, again.status]).toEqual([address, headers, 304]);
+      }
+  });
+
   const own = { 'X-Roomgate-Console': '1', 'Content-Type': 'application/json' };
   const session = (
     method: string,
