@@ -75,7 +75,7 @@ export function openCalDavInvitations(ask: AskServer, settings: MailServerSettin
       throw new ServerFault('AccessLost', `${base.origin} answers 403; may the account write into this calendar?`);
     if (writeStatuses.includes(status))
       return { is: 'Refused', reason: `The mail server answers ${[status, ...failed].join(' ')}.` };
-    throw faultOf(status, done.headers, base.origin);
+    throw faultOf(status, done.headers, base.origin, '', done.request);
   }
 
   return async (calendar: RemoteCalendar, place: ItemPlace, signal: AbortSignal): Promise<Invitation> => {

@@ -108,7 +108,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
 
   /** @throws ServerFault for a refusal that concerns the calendar, not the object */
   function refusal(answer: ServerAnswer): WriteOutcome {
-    const { status, headers, address } = answer;
+    const { status, headers, address, request } = answer;
     const preconditions = failedPreconditions(answer);
     const ofThis = preconditions.find((name) => preconditionOfObject.test(name));
     if (ofThis !== undefined) return { is: 'Refused', reason: `The mail server answers ${status}: ${ofThis}.` };
@@ -117,7 +117,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
     const { origin } = new URL(address);
     if (status === 403)
       throw new ServerFault('AccessLost', `${origin} answers 403; may the account write into this calendar?`);
-    throw faultOf(status, headers, origin);
+    throw faultOf(status, headers, origin, '', request);
   }
 
   async function writeOne(at: string, write: Write, signal: AbortSignal): Promise<WriteOutcome> {

@@ -85,11 +85,12 @@ export function openEwsCalls(settings: MailServerSettings, ask: AskServer): Call
   };
 }
 
-function responsesOf({ status, headers, bytes }: ServerAnswer, operation: EwsOperation, origin: string): XmlElement[] {
+function responsesOf(answer: ServerAnswer, operation: EwsOperation, origin: string): XmlElement[] {
+  const { status, headers, bytes, request } = answer;
   const body = bodyOf(bytes);
   const fault = childOf(body, soap, 'Fault');
   if (fault) throw refusalOf(fault, origin);
-  if (status === 500) throw faultOf(status, headers, origin);
+  if (status === 500) throw faultOf(status, headers, origin, '', request);
   const responses = childOf(childOf(body, messages, `${operation}Response`), messages, 'ResponseMessages');
   const found = responses?.children.filter(({ name }) => name === `${operation}ResponseMessage`) ?? [];
   if (found.length === 0)

@@ -8,7 +8,7 @@ import { fetchBounded } from '../http/safe-fetch.ts';
 import type { Log } from '../log.ts';
 import { ServerFault } from './connector.ts';
 import { openCredentials } from './credentials.ts';
-import { AccountRefused, faultOf, networkFault } from './faults.ts';
+import { AccountRefused, faultOf, networkFault, quote } from './faults.ts';
 import { openLockout } from './lockout.ts';
 
 export type ServerQuestion = {
@@ -23,13 +23,20 @@ export type ServerQuestion = {
   words?: (bytes: Buffer) => string;
   /** Whether a redirect is followed even though the method writes. The redirecting server has not written anything. */
   isFollowed?: boolean;
-  /** Names the request in messages about timeouts. */
+  /** Names the request in messages about timeouts and refusals; its method if left out. */
   what?: string;
   /** 15 s if left out. */
   deadlineMs?: number;
 };
 
-export type ServerAnswer = { status: number; headers: Headers; bytes: Buffer; address: string };
+export type ServerAnswer = {
+  status: number;
+  headers: Headers;
+  bytes: Buffer;
+  address: string;
+  /** Names the request in faults. */
+  request: string;
+};
 export type AskServer = (question: ServerQuestion, signal: AbortSignal) => Promise<ServerAnswer>;
 
 const mostBytes = 16 * 1_048_576;
@@ -107,12 +114,16 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   async function ask(question: ServerQuestion, signal: AbortSignal): Promise<ServerAnswer> {
     const { method = 'GET', reads = [], isFollowed = followed.includes(method) } = question;
     let url = pinned(question.address, base);
+    // Queries may have secrets.
+    const request = () => `${question.what ?? method} ${quote(url.pathname)}`;
     for (let redirects = 0; ; redirects += 1) {
       const answer = await sendCarefully(url, question, signal);
       const { status, headers } = answer;
-      if ((status >= 200 && status < 300) || reads.includes(status)) return { ...answer, address: url.href };
+      if ((status >= 200 && status < 300) || reads.includes(status))
+        return { ...answer, address: url.href, request: request() };
       const location = status >= 300 && status < 400 && headers.get('location');
-      if (!location || !isFollowed || redirects === mostRedirects) throw faultOf(status, headers, base.origin);
+      if (!location || !isFollowed || redirects === mostRedirects)
+        throw faultOf(status, headers, base.origin, '', request());
       url = pinned(location, url);
     }
   }

@@ -359,6 +359,20 @@ describe('faults', () => {
     await expect(read(connector)).rejects.toMatchObject({ fault: 'Unreachable' });
   });
 
+  test('an answer that fails names its request, without the query and without secrets', async () => {
+    script = () => ({ status: 502 });
+    const messageOf = (connector: Connector) => read(connector).catch((error: Error) => error.message);
+    expect(await messageOf(open('/dav/'))).toBe(`${origin} answers 502 to PROPFIND /dav/`);
+    script = ({ body }) => (body.includes('calendar-multiget') ? { status: 500 } : undefined);
+    put('one.ics');
+    expect(await messageOf(open())).toBe(`${origin} answers 500 to REPORT calendar-multiget ${collection}`);
+    script = ({ url }) =>
+      url === collection
+        ? { status: 302, headers: { location: '/moved/1.' + 'k'.repeat(43) + '/?token=x' } }
+        : { status: 400 };
+    expect(await messageOf(open())).toBe(`${origin} answers 400 to REPORT sync-collection /moved/[secret]/`);
+  });
+
   test('403 for other reasons: no access; 404: no calendar; 503: later', async () => {
     for (const [code, fault, text] of [
       [403, 'AccessLost', '403'],
