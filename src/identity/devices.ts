@@ -6,17 +6,15 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:c
 import { sql } from 'kysely';
 import type { Context, DisplayGrant, Viewer } from '../context.ts';
 import { runPrepared } from '../db/prepared.ts';
-import { LimitExceeded, NotAuthenticated } from '../errors.ts';
+import { NotAuthenticated } from '../errors.ts';
 import { openGathering } from '../flow/gather.ts';
-import { networkOf, normalizeAddress } from '../http/networks.ts';
 import { pepperOf } from './pins.ts';
 import { deriveKey } from './sealing.ts';
+import { countWrongToken } from './wrong-tokens.ts';
 
 const prefix = 'rgd_';
 /** 256 bits. */
 const tokenBytes = 32;
-/** The most wrong tokens from an IPv4 address, or a /64 of IPv6. */
-const wrongPerMinute = 300;
 
 /** Whether a bearer token is, or pretends to be, a display's. */
 export const isDisplayToken = (token: string) => token.startsWith(prefix);
@@ -75,7 +73,7 @@ function openReader({ db }: Context): (hash: Buffer) => Promise<DisplayRow | und
  * @throws NotAuthenticated; LimitExceeded after too many wrong tokens from this address
  */
 export function openDevices(context: Context): (token: string, ip: string) => Promise<Viewer> {
-  const { db, config, rates, log } = context;
+  const { db, config } = context;
   const read = openReader(context);
 
   async function isPairing(hash: Buffer): Promise<boolean> {
@@ -88,20 +86,13 @@ export function openDevices(context: Context): (token: string, ip: string) => Pr
     return found !== undefined;
   }
 
-  /** Counts unknown tokens only: a revoked display must not lock out the others of its building. */
-  function countWrong(ip: string): void {
-    const { used, resetsAt } = rates.count(`wrong-displays ${networkOf(ip)}`);
-    if (used <= wrongPerMinute) return;
-    log.warn({ address: normalizeAddress(ip) }, 'wrong display tokens');
-    throw LimitExceeded.until(resetsAt, wrongPerMinute, 'wrong tokens of displays in a minute for one address');
-  }
-
   async function refuse(hash: Buffer, isKnown: boolean, ip: string): Promise<NotAuthenticated> {
     if (!isKnown && (await isPairing(hash)))
       return new NotAuthenticated(
         'The display is not paired yet: have an Admin confirm the code on its screen, for example with "roomgate display pair CODE".',
       );
-    if (!isKnown) countWrong(ip);
+    // A revoked display does not count: it was a right one.
+    if (!isKnown) countWrongToken(context, ip, 'displays');
     return new NotAuthenticated(
       'The token of the display is not valid or has expired, or the display was revoked; pair it again.',
     );

@@ -15,6 +15,7 @@ import { isMandator } from '../names.ts';
 import { hour, minute } from '../time/durations.ts';
 import { howToSignIn } from './modes.ts';
 import { apiScope } from './tokens.ts';
+import { refusedToken } from './wrong-tokens.ts';
 
 /** The person that an outside token names: by mandator and e-mail address, both in any case. */
 export type Assertion = { tenant: string; email: string; expiresAt: Date };
@@ -200,7 +201,7 @@ export function openProvider({ config: settings, log }: Context) {
       read(token, sender).catch((error: unknown) => {
         const fault = faultOf(error);
         if (fault === undefined) throw error;
-        throw new NotAuthenticated(`The token is not valid or has expired (${fault}); ${howToSignIn(settings)}`);
+        throw refusedToken(error, `The token is not valid or has expired (${fault}); ${howToSignIn(settings)}`);
       }),
   };
 }

@@ -25,6 +25,7 @@ import { hashPin, pepperOf } from './pins.ts';
 import { beginSession, deleteSession, hashSession, openUses, readSession } from './sessions.ts';
 import { openSignIns, type ProviderAnswer, SignInFailed } from './sign-in.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
+import { countingForged } from './wrong-tokens.ts';
 
 export { actOfOperator, anyAdmin, findBooker, getFirstAdmin, getHolder } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';
@@ -140,18 +141,19 @@ function viewerBy({ verified }: Identity, key: string, prove: (isProven: boolean
 
 /**
  * The viewer of a bearer token, of our own or of an outside provider.
- * @throws NotAuthenticated; Unavailable while an outside provider cannot be asked
+ * @throws NotAuthenticated; LimitExceeded after too many forged tokens; Unavailable while an outside provider cannot be asked
  */
 export function viewerOfToken(identity: Identity, token: string, ip: string): Promise<Viewer> {
   const { context, keys, provider } = identity;
   return viewerBy(identity, token, async (isProven) => {
     const credential = createHash('sha256').update(token).digest('base64url').slice(0, 22);
     if (context.config.IdentityProvider.Mode === 'External') {
-      const assertion = await provider.verify(token, { address: normalizeAddress(ip), isProven });
+      const verifying = provider.verify(token, { address: normalizeAddress(ip), isProven });
+      const assertion = await countingForged(context, ip, verifying);
       // The provider may change its keys, or revoke an opaque token, at any time.
       return { provenUntil: 0, read: () => readPerson(context, credential, assertion) };
     }
-    const { tenant, sub, pin, exp } = await keys.verify(token);
+    const { tenant, sub, pin, exp } = await countingForged(context, ip, keys.verify(token));
     const holder = { mandator: tenant, personId: sub, pinId: pin };
     const expiresAt = new Date(exp * 1000);
     return { provenUntil: exp * 1000, read: () => readHolder(context, holder, { credential, expiresAt }) };

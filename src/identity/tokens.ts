@@ -9,11 +9,11 @@ import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { NotAuthenticated } from '../errors.ts';
 import { signingKeyLock } from '../flow/locks.ts';
 import { hour } from '../time/durations.ts';
 import { howToSignIn } from './modes.ts';
 import { seal, unseal } from './sealing.ts';
+import { refusedToken } from './wrong-tokens.ts';
 
 export const tokenLifetimeSeconds = 3600;
 /** The only scope, and the audience of tokens. */
@@ -193,7 +193,7 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
         return claimsSchema.parse(payload);
       } catch (error) {
         if (error instanceof errors.JOSEError || error instanceof z.ZodError)
-          throw new NotAuthenticated(`The token is not valid or has expired; ${howToSignIn(config)}`);
+          throw refusedToken(error, `The token is not valid or has expired; ${howToSignIn(config)}`);
         throw error;
       }
     },

@@ -266,6 +266,47 @@ describe('401', () => {
   });
 });
 
+describe('of 300 forged tokens in a minute from one address the next is 429', () => {
+  const from = (token: string, address: string) =>
+    fetch(`${server.url}/school/api/whoami`, {
+      headers: { Authorization: `Bearer ${token}`, 'X-Forwarded-For': address },
+    });
+  const signature = (n: number) => Buffer.alloc(256, `${n}`).toString('base64url');
+  const forged = (n: number) => token.replace(/[^.]*$/, signature(n));
+
+  test('and says when to go on; a right token, a revoked one and other addresses are answered as before', async () => {
+    const statuses: number[] = [];
+    let last: Response | undefined;
+    // More than it takes, where a window ends meanwhile.
+    while (!statuses.includes(429) && statuses.length < 1_000) {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, n) => from(forged(statuses.length + n), '10.0.0.1')),
+      );
+      statuses.push(...answers.map(({ status }) => status));
+      last = answers.find(({ status }) => status === 429);
+    }
+    expect(statuses.indexOf(429)).toBeGreaterThanOrEqual(300);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await from(forged(0), '10.0.0.2')).status).toBe(401);
+    // Neither was asked for before, so both are checked.
+    const { pin, pinId } = await makePin();
+    expect((await from(await server.token(pin), '10.0.0.1')).status).toBe(200);
+    const ended = await server.token(pin);
+    await revokePin(server.context.db, tenant.mandatorId, pinId);
+    expect((await from(ended, '10.0.0.1')).status).toBe(401);
+  });
+
+  test('while an expired one counts for nothing, however often it is sent', async () => {
+    setClock(Date.now() + 2 * 3_600_000);
+    const statuses = new Set<number>();
+    for (let sent = 0; sent < 400; sent += 50)
+      for (const { status } of await Promise.all(Array.from({ length: 50 }, () => from(token, '10.0.0.3'))))
+        statuses.add(status);
+    expect([...statuses]).toEqual([401]);
+  });
+});
+
 describe('a revoked PIN', () => {
   test('is refused at once on every process, by the notification', async () => {
     const { pin, pinId } = await makePin();
