@@ -22,6 +22,7 @@ const kind: RecordKind = {
   table: 'location',
   noun: 'location',
   columns,
+  namesIn: null,
 };
 
 const locationsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>

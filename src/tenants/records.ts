@@ -1,4 +1,5 @@
 /** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
+import { sql } from 'kysely';
 import { recordAct, type Subject } from '../acts.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
@@ -18,6 +19,8 @@ export type RecordKind = {
   columns: readonly string[];
   /** The message for what another record has already, unless that is a name alone; by the constraint, if there are several. */
   taken?: string | ((constraint: string) => string);
+  /** For records that keep their names when they are retired: the column within which names are unique, null in the tenant. */
+  namesIn?: 'location_id' | null;
   /** The message for the deletion of a record that another one needs. */
   used?: string;
 };
@@ -36,6 +39,31 @@ const columnsOf = ({ columns }: RecordKind) => columns as readonly ['id', 'versi
 
 const refuseTaken = ({ noun, taken = nameTaken(noun) }: RecordKind) => refuseDuplicate(taken);
 
+/**
+ * A retired record is in few lists: who is not told of it looks in vain for the one that has the name. Asked before the write,
+ * after whose refusal the transaction can read nothing.
+ * @param row the record as it is to be, by its columns; without an id if it is new
+ * @throws Conflict when a retired one has the name
+ */
+async function refuseNameOfRetired(trx: Transaction, mandatorId: number, kind: RecordKind, row: object): Promise<void> {
+  const { noun, namesIn } = kind;
+  if (namesIn === undefined) return;
+  const { id = 0, name, [namesIn ?? '']: within } = row as Record<string, number | string | undefined>;
+  const found = await trx
+    .selectFrom(tableOf(kind))
+    .where('mandator_id', '=', mandatorId)
+    .where('name_key', '=', sql<string>`name_key(${name}::text)`)
+    .where('id', '<>', Number(id))
+    .where(sql<boolean>`not active`)
+    .$if(namesIn !== null, (query) => query.where(sql.ref(namesIn ?? ''), '=', within))
+    .select('id')
+    .executeTakeFirst();
+  if (!found) return;
+  throw new Conflict(
+    `The retired ${noun} ${found.id} has this name: set that ${noun} to active again, or give it another name first.`,
+  );
+}
+
 /** A record as the subject of an act in the audit. */
 function subjectOf({ table, noun }: RecordKind, { id, ...record }: MasterRecord): Subject {
   if (table === 'person') return { noun: 'Person', id, personId: id };
@@ -53,9 +81,11 @@ export async function insertRecord<Row extends MasterRecord>(
   fields: Omit<Row, Given>,
   told: object = {},
 ): Promise<Row> {
+  const columns = toColumns(fields);
+  await refuseNameOfRetired(trx, act.viewer.mandatorId, kind, columns);
   const row = await trx
     .insertInto(tableOf(kind))
-    .values({ mandator_id: act.viewer.mandatorId, ...(toColumns(fields) as { name: string }) })
+    .values({ mandator_id: act.viewer.mandatorId, ...(columns as { name: string }) })
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
     .catch(refuseTaken(kind));
@@ -90,6 +120,8 @@ export async function changeRecord<Row extends MasterRecord>(
   const { columns: more = {}, told = {}, verb } = await check(found as Row);
   const columns = { ...more, ...toColumns(newTo(found, changes)) };
   if (Object.keys(columns).length === 0) return found as Row;
+  if ('name' in columns || 'location_id' in columns)
+    await refuseNameOfRetired(trx, mandatorId, kind, { ...toColumns(found), ...columns });
   const changed = await trx
     .updateTable(tableOf(kind))
     .set(columns)

@@ -76,6 +76,7 @@ const kind: RecordKind = {
   table: 'resource',
   noun: 'resource',
   columns,
+  namesIn: 'location_id',
   taken: 'Another resource of this location has this name already; choose another.',
 };
 

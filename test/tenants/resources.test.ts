@@ -165,6 +165,29 @@ describe('PATCH resources/{id}', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
   });
 
+  test('409 for the name of a retired one says so, and how to go on; also when it is renamed or moved', async () => {
+    const [LocationId, other] = [await makeLocation(), await makeLocation()];
+    const { body: retired } = await admin.post('/resources', room(LocationId, 'Old'));
+    await admin.patch(`/resources/${retired['Id']}`, { Active: false });
+    const { body: elsewhere } = await admin.post('/resources', room(other, 'Old'));
+    const { body: named } = await admin.post('/resources', room(LocationId, 'New'));
+    const refused = {
+      status: 409,
+      body: {
+        Code: 'Conflict',
+        detail: `The retired resource ${retired['Id']} has this name: set that resource to active again, or give it another name first.`,
+      },
+    };
+    expect(await admin.post('/resources', room(LocationId, ' OLD'))).toMatchObject(refused);
+    expect(await admin.patch(`/resources/${named['Id']}`, { Name: 'Old' })).toMatchObject(refused);
+    expect(await admin.patch(`/resources/${elsewhere['Id']}`, { LocationId })).toMatchObject(refused);
+    // Its own name is no obstacle, and the remedies are what they are said to be.
+    expect((await admin.patch(`/resources/${retired['Id']}`, { Name: 'OLD' })).status).toBe(200);
+    expect((await admin.patch(`/resources/${retired['Id']}`, { Name: 'Older' })).status).toBe(200);
+    expect((await admin.post('/resources', room(LocationId, 'Old'))).status).toBe(201);
+    expect((await admin.patch(`/resources/${retired['Id']}`, { Active: true })).status).toBe(200);
+  });
+
   test('409 for the name of another', async () => {
     const LocationId = await makeLocation();
     await admin.post('/resources', room(LocationId, 'One'));
@@ -204,6 +227,17 @@ describe('locations', () => {
   test('nothing is deleted: 405', async () => {
     for (const path of ['/locations/1', '/resources/1', '/persons/1'])
       expect((await admin.send('DELETE', path)).status).toBe(405);
+  });
+
+  test('409 for the name of a retired one says so, and how to go on', async () => {
+    const TimeZone = 'Europe/Berlin';
+    const { body } = await admin.post('/locations', { Name: 'Annexe', TimeZone });
+    const { body: other } = await admin.post('/locations', { Name: 'Barn', TimeZone });
+    await admin.patch(`/locations/${body['Id']}`, { Active: false });
+    const detail = `The retired location ${body['Id']} has this name: set that location to active again, or give it another name first.`;
+    const refused = { status: 409, body: { Code: 'Conflict', detail } };
+    expect(await admin.post('/locations', { Name: 'ANNEXE', TimeZone })).toMatchObject(refused);
+    expect(await admin.patch(`/locations/${other['Id']}`, { Name: 'Annexe' })).toMatchObject(refused);
   });
 
   test('409 for a name that there is, 422 for what is no IANA zone', async () => {
