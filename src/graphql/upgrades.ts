@@ -3,12 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from '../context.ts';
 import { Forbidden } from '../errors.ts';
 import { isOwnOrigin } from '../http/origins.ts';
+import { normalizePath } from '../http/paths.ts';
 import { hasBody } from '../http/request-body.ts';
 
 const path = /^\/([a-z0-9_-]{1,64})\/graphql\/?(?:\?|$)/i;
 
 /** The tenant of an upgrade request; undefined on other paths. */
-export const mandatorOf = (request: IncomingMessage) => path.exec(request.url ?? '')?.[1]?.toLowerCase();
+export const mandatorOf = (request: IncomingMessage) => path.exec(normalizePath(request.url ?? ''))?.[1]?.toLowerCase();
 
 /** Whether `Upgrade` lists WebSocket among its protocols (RFC 9110, 7.8). */
 const offersWebSocket = ({ headers }: IncomingMessage) => /(?:^|,)\s*websocket\s*(?:,|$)/i.test(headers.upgrade ?? '');

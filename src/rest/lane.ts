@@ -1,10 +1,11 @@
 /**
  * A lane beside Express's stack, for the most frequent requests. Express would try the patterns of all routes one by
  * one; a stop is found by its whole path. It has the handlers of the stack, in their order. Requests without a stop go to
- * Express, and so does every path in another spelling: in upper case, with a slash at the end, or percent-encoded.
+ * Express, and so does every path in another spelling: in upper case, with a slash at the end, or with a percent sign.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Express, NextFunction, Request, RequestHandler, Response } from 'express';
+import { normalizePath } from '../http/paths.ts';
 
 export type LaneStop = {
   method: 'GET' | 'POST';
@@ -67,7 +68,8 @@ export function openLane(
   }
 
   return (message, answer) => {
-    const { stop, parameters, before } = find(message.url ?? '');
+    message.url = normalizePath(message.url ?? '');
+    const { stop, parameters, before } = find(message.url);
     if (stop === undefined || stop.method !== message.method) return void app(message, answer);
     const { request, response } = adopt(message, answer);
     const fail = (error: unknown) => void onError(error, request, response, nothing);

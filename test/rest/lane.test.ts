@@ -1,6 +1,7 @@
 /** The lane answers as Express does, which gets the same addresses in another spelling. */
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import WebSocket from 'ws';
 import { apiDocument } from '../../src/app.ts';
 import { ewsBody } from '../_util/notifications.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -82,7 +83,7 @@ describe('one address', () => {
     ['for a record that there is not', `${resources}/999`, {}, 404],
     ['for no id', `${resources}/a.b`, {}, 404],
     ['with a slash at its end', `${resources}/`, {}, 200],
-    ['percent-encoded', '/school/api/v1.0/%72esources', {}, 404],
+    ['percent-encoded', '/school/api/v1.0/%72esources', {}, 200],
     ['below it', `${resources}/1/2/3`, {}, 404],
     ['with an id of the request', resources, { headers: { 'x-request-id': 'abc' } }, 200],
     ['a call of GraphQL', '/school/graphql', { method: 'POST', body: JSON.stringify(document) }, 200],
@@ -100,6 +101,53 @@ describe('one address', () => {
     const etag = headers[headers.indexOf('ETag') + 1] ?? '';
     const known = await expectAlike(resources, { headers: { ...bearer(), 'if-none-match': etag } });
     expect(known).toMatchObject({ status: 304, body: '' });
+  });
+});
+
+describe('unreserved characters may be percent-encoded (RFC 3986, 6.2.2.2)', () => {
+  test.each([
+    '/school/api/v1.0/persons/%6De',
+    '/school/api/v1.0/resources/%31',
+    '/school/ap%69/v1%2E0/resources?Name=%31',
+    '/school/API/v1.0/persons/%6d%65/',
+    '/school/api/v1.0/opening%2dhours/all/1?From=2027-03-01&To=2027-03-02',
+    '/school/api/v1.0/resources/1/calendar%2Eics',
+    '/school/consol%65',
+  ])('in %s, whichever way it takes', async (path) => {
+    const cut = path.indexOf('?') < 0 ? path.length : path.indexOf('?');
+    const plain = decodeURIComponent(path.slice(0, cut)) + path.slice(cut);
+    const [here, there] = [await call(plain, { headers: bearer() }), await expectAlike(path, { headers: bearer() })];
+    expect({ path, ...here }).toEqual({ path, ...there });
+    expect(here.status).toBe(200);
+  });
+
+  test('in calls of GraphQL, and in the address of a WebSocket', async () => {
+    const headers = { ...bearer(), 'content-type': 'application/json' };
+    const how = { method: 'POST', headers, body: '{"query":"{ me { role } }"}' };
+    expect((await call('/school/graph%71l', how)).body).toBe('{"data":{"me":{"role":"User"}}}');
+    const socket = new WebSocket(`${service.url}/school/%67raphql`.replace('http', 'ws'), 'graphql-transport-ws');
+    const opened = await new Promise((resolve) => {
+      socket.on('open', () => resolve('open')).on('error', ({ message }) => resolve(message));
+    });
+    socket.terminate();
+    expect(opened).toBe('open');
+  });
+
+  test('but not in the first part of an address, nor where it would name the part above', async () => {
+    // As it stands: a URL would have no dot segments.
+    const statusOf = (path: string) =>
+      new Promise((resolve, reject) => {
+        const { hostname, port } = new URL(service.url);
+        const answer = (response: http.IncomingMessage) => resolve(response.resume().statusCode);
+        http.get({ hostname, port, path, headers: bearer() }, answer).on('error', reject);
+      });
+    for (const path of [
+      '/%6detrics',
+      '/%68ealthz',
+      '/school/api/v1.0/persons/%2e%2e/resources',
+      '/school/%2E%2e/healthz',
+    ])
+      expect({ path, status: await statusOf(path) }).toEqual({ path, status: 404 });
   });
 });
 
