@@ -368,7 +368,7 @@ describe('faults', () => {
     expect(await messageOf(open())).toBe(`${origin} answers 500 to REPORT calendar-multiget ${collection}`);
     script = ({ url }) =>
       url === collection
-        ? { status: 302, headers: { location: '/moved/1.' + 'k'.repeat(43) + '/?token=x' } }
+        ? { status: 302, headers: { location: `/moved/1.${'k'.repeat(43)}/?token=x` } }
         : { status: 400 };
     expect(await messageOf(open())).toBe(`${origin} answers 400 to REPORT sync-collection /moved/[secret]/`);
   });
