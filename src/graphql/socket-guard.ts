@@ -1,6 +1,6 @@
 /**
- * Bounds the bytes and the time of a WebSocket's messages, which ws does not: only a few bytes before the credential is
- * accepted, and then messages that arrive within the time of a body.
+ * Bounds the bytes, the time and the number of a WebSocket's messages, which ws does not: only a few bytes before the credential is
+ * accepted, and then messages that arrive within the time of a body, not too many in a minute.
  */
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
@@ -29,7 +29,9 @@ function refuse(opened: WebSocket, code: number, reason: string): void {
 }
 
 export function openSocketGuard({ Limits }: Context['config']): SocketGuard {
-  const { BodySeconds, BodyBytes, BodyBytesPerSecond } = Limits;
+  const { BodySeconds, BodyBytes, BodyBytesPerSecond, RequestsPerMinute } = Limits;
+  /** Of a minute. Only operations that run count as requests: others that are refused, cancelled or pings cost time as well. */
+  const mostMessages = 10 * RequestsPerMinute;
   /** The largest message may take as long as the largest body. */
   const messageTimeoutMs = (BodySeconds + BodyBytes / BodyBytesPerSecond) * 1_000;
   /** For each socket whose credential is not accepted yet, the function that admits it. */
@@ -62,6 +64,15 @@ export function openSocketGuard({ Limits }: Context['config']): SocketGuard {
       socket.off('data', count);
       hold(0);
     }
+    let [since, messages] = [performance.now(), 0];
+    function countMessage(): void {
+      const now = performance.now();
+      if (now - since >= 60_000) [since, messages] = [now, 0];
+      messages += 1;
+      if (messages !== mostMessages + 1) return;
+      forget();
+      refuse(opened, 1008, 'Too many messages in a minute');
+    }
     // A client's control frame has six bytes besides its payload. It may come between the frames of a message.
     const leaveOut = (payload: Buffer) => hold(bytes - payload.length - 6);
     // Before the listener of ws, which emits a message as soon as it is complete.
@@ -70,6 +81,7 @@ export function openSocketGuard({ Limits }: Context['config']): SocketGuard {
       .on('message', () => hold(0))
       .on('ping', leaveOut)
       .on('pong', leaveOut);
+    for (const kind of ['message', 'ping', 'pong']) opened.on(kind, countMessage);
   }
 
   return {

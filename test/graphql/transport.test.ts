@@ -125,6 +125,31 @@ describe('a failure before GraphQL runs has a GraphQL body, and the status and h
   });
 });
 
+test('a WebSocket whose client sends too many messages in a minute, of whatever kind, is closed with 1008', async () => {
+  const most = 600;
+  const kinds: Record<string, (socket: WebSocket) => void> = {
+    'pings of the protocol': (socket) => socket.send('{"type":"ping"}'),
+    'ends of what is not under way': (socket) => socket.send('{"type":"complete","id":"1"}'),
+    'pings of WebSocket': (socket) => socket.ping(),
+  };
+  for (const [kind, send] of Object.entries(kinds)) {
+    const socket = new WebSocket(`${service.url.replace('http', 'ws')}/school/graphql`, 'graphql-transport-ws', {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await new Promise((resolve) => socket.once('open', resolve));
+    const accepted = new Promise((resolve) => socket.once('message', resolve));
+    socket.send('{"type":"connection_init"}');
+    await accepted;
+    let answers = 0;
+    socket.on('message', () => answers++).on('pong', () => answers++);
+    const closed = new Promise((resolve) => socket.on('close', (code, reason) => resolve([code, String(reason)])));
+    // More than it takes, where a minute ends meanwhile.
+    for (let sent = 0; sent < 2 * most + 1; sent++) send(socket);
+    expect([kind, await closed]).toEqual([kind, [1008, 'Too many messages in a minute']]);
+    if (!kind.startsWith('ends')) expect(answers).toBeGreaterThanOrEqual(most - 1);
+  }
+});
+
 describe('a failure of GraphQL has a code that is listed', () => {
   const table: [query: string, status: number, code: string][] = [
     ['{ serverTime', 400, 'GRAPHQL_PARSE_FAILED'],
