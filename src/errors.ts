@@ -152,6 +152,12 @@ export class TooLarge extends DomainError {
 
 export class UnsupportedMediaType extends DomainError {
   readonly code = 'UnsupportedMediaType';
+  /** What Content-Encoding may be, if that is the fault (RFC 9110, 15.5.16). */
+  readonly codings: readonly string[];
+  constructor(message: string, codings: readonly string[] = []) {
+    super(message);
+    this.codings = codings;
+  }
 }
 
 /** The input is readable, but breaks a rule. */

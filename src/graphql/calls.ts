@@ -8,7 +8,7 @@ import { sendText } from '../http/answers.ts';
 import { personSends } from '../http/body-memory.ts';
 import { jsonPieces } from '../http/large-json.ts';
 import { enclosed, openChunks, sendPieces } from '../http/pieces.ts';
-import { isJson, readBytes } from '../http/request-body.ts';
+import { codingOf, isJson, readBytes } from '../http/request-body.ts';
 import { isJsonObject } from '../json-text.ts';
 import type { GraphqlCall } from './builder.ts';
 import { refusal } from './errors.ts';
@@ -46,11 +46,10 @@ const takesStreams = (accepted: readonly string[]): boolean =>
 
 /** Refuses other requests before their bodies are read. A browser cannot send JSON for another site without a preflight. */
 function checkRequest(request: IncomingMessage, accepted: readonly string[]): void {
-  const { method, headers } = request;
+  const { method } = request;
   if (method !== 'POST') throw new MethodNotAllowed(method, ['POST']);
   if (!isJson(request)) throw new UnsupportedMediaType('Send the GraphQL call as application/json in UTF-8.');
-  if (headers['content-encoding'] && headers['content-encoding'] !== 'identity')
-    throw new UnsupportedMediaType('Send the GraphQL call without Content-Encoding.');
+  codingOf(request);
   if (!plainType(accepted) && !takesStreams(accepted))
     throw new NotAcceptable(
       'GraphQL answers with application/graphql-response+json, application/json or text/event-stream.',

@@ -1,6 +1,6 @@
 /** Reads the bytes of request bodies. Only this module waits for a client's bytes, and gives up clients that send too slowly. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { RequestTimeout } from '../errors.ts';
+import { RequestTimeout, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, mostOfImport, openMemory } from './body-memory.ts';
 
 /** How slowly a body may arrive: settings under `Limits`. */
@@ -32,6 +32,21 @@ export function isJson({ headers }: IncomingMessage): boolean {
   const [media, ...parameters] = type.toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   return media?.trim() === 'application/json' && (charset === undefined || /^charset="?utf-?8"?$/.test(charset));
+}
+
+/**
+ * The Content-Encoding of a body, in lower case; `identity` without one.
+ * @param taken the names of those that the route decodes, the usual one first
+ * @throws UnsupportedMediaType for another one
+ */
+export function codingOf({ headers }: IncomingMessage, taken: readonly string[] = []): string {
+  const coding = (headers['content-encoding'] || 'identity').toLowerCase();
+  if (coding === 'identity' || taken.includes(coding)) return coding;
+  const possible = [...taken.slice(0, 1), 'none'].join(' or ');
+  throw new UnsupportedMediaType(`Content-Encoding ${coding.slice(0, 40)} is not supported here; use ${possible}.`, [
+    ...taken,
+    'identity',
+  ]);
 }
 
 const awaiting = new WeakMap<IncomingMessage, ServerResponse>();

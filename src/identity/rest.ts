@@ -1,9 +1,9 @@
 /** The endpoints of the identity provider (contract 3), as in RFC 6749; and the PINs of persons. */
 import { type ErrorRequestHandler, type Request, type RequestHandler, Router } from 'express';
 import { z } from 'zod';
-import { MethodNotAllowed, NotFound } from '../errors.ts';
+import { MethodNotAllowed, NotFound, UnsupportedMediaType } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
-import { type BodyLimits, readBytes } from '../http/request-body.ts';
+import { type BodyLimits, codingOf, readBytes } from '../http/request-body.ts';
 import { id } from '../query-parameters.ts';
 import { anonymousSender, limitTokenRequests } from '../rest/limits.ts';
 import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
@@ -116,9 +116,7 @@ const mostFormBytes = 16 * 1024;
 async function readForm(request: Request, limits: BodyLimits): Promise<Map<string, string>> {
   const type = 'application/x-www-form-urlencoded';
   if (!request.is(type)) throw new OAuthError('invalid_request', `Send the parameters as ${type}.`);
-  const { 'content-encoding': encoding = 'identity' } = request.headers;
-  if (encoding.toLowerCase() !== 'identity')
-    throw new OAuthError('invalid_request', 'Send the parameters without Content-Encoding.', 415);
+  codingOf(request);
   const tooLarge = () => new OAuthError('invalid_request', `The form is larger than ${mostFormBytes} bytes.`, 413);
   const body = (
     await readBytes(request, limits, { most: mostFormBytes, sender: anonymousSender(request.ip), tooLarge })
@@ -147,6 +145,7 @@ function readBasic(authorization: string | undefined): { id: string; secret: str
 const writeOAuthError: ErrorRequestHandler = (error, request, response, next) => {
   const refusal = asOAuthError(error);
   if (!refusal || response.headersSent || request.socket.destroyed) return next(error);
+  if (error instanceof UnsupportedMediaType) response.set('Accept-Encoding', error.codings.join(', '));
   if (refusal.status === 401) response.set('WWW-Authenticate', 'Basic realm="roomgate"');
   if (refusal.retryAfter !== undefined) response.set('Retry-After', String(Math.max(1, Math.ceil(refusal.retryAfter))));
   response.status(refusal.status).json({ error: refusal.code, error_description: refusal.message });
@@ -158,6 +157,7 @@ function asOAuthError(error: unknown): OAuthError | undefined {
   if (known?.code === 'Unavailable')
     return new OAuthError('temporarily_unavailable', known.message, 503, known.retryAfter);
   if (known?.code === 'LimitExceeded') return new OAuthError('slow_down', known.message, 429, known.retryAfter);
+  if (known?.code === 'UnsupportedMediaType') return new OAuthError('invalid_request', known.message, 415);
   if (known?.code === 'RequestTimeout') return new OAuthError('invalid_request', known.message, 408);
   return undefined;
 }

@@ -1,9 +1,9 @@
 /** The callback of mail servers. It needs no API key, and reads bodies regardless of their Content-Type. */
 import { type Request, type RequestHandler, Router } from 'express';
 import type { Context } from '../context.ts';
-import { TooLarge, UnsupportedMediaType } from '../errors.ts';
+import { TooLarge } from '../errors.ts';
 import { type BodySender, subscriptionSends } from '../http/body-memory.ts';
-import { readBytes } from '../http/request-body.ts';
+import { codingOf, readBytes } from '../http/request-body.ts';
 import { markDeprecated } from '../rest/deprecation.ts';
 import type { LaneStop } from '../rest/lane.ts';
 import { anonymousSender, countNotifications } from '../rest/limits.ts';
@@ -24,9 +24,7 @@ export type MailCallback = {
 };
 
 function readRaw(request: Request, sender: BodySender, { Limits }: Context['config']): Promise<Buffer> {
-  const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (encoding !== 'identity')
-    throw new UnsupportedMediaType(`Content-Encoding ${encoding.slice(0, 40)} is not supported here; use none.`);
+  codingOf(request);
   const most = Limits.WebhookBodyBytes;
   return readBytes(request, Limits, {
     most,

@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
 import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, openMemory } from '../http/body-memory.ts';
-import { type BodyLimits, hasBody, isJson, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
+import { type BodyLimits, codingOf, hasBody, isJson, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
 
 const tooLarge = (most: number) => new TooLarge(`The body is larger than ${most} bytes; send less at a time.`);
 
@@ -27,14 +27,12 @@ export function requestBody(
     throw new UnsupportedMediaType(
       `Content-Type is ${type === '' ? 'missing' : JSON.stringify(type.slice(0, 100))}; send application/json in UTF-8.`,
     );
-  const encoding = (request.get('content-encoding') ?? 'identity').toLowerCase();
+  const coding = codingOf(request, gzipNames);
   const sent = streamBytes(request, pace);
-  if (encoding === 'identity') {
+  if (coding === 'identity') {
     if (Number(request.get('content-length')) > most) throw refusal(most);
     return sent;
   }
-  if (!gzipNames.includes(encoding))
-    throw new UnsupportedMediaType(`Content-Encoding ${encoding.slice(0, 40)} is not supported; use gzip or none.`);
   return inflate(sent);
 }
 

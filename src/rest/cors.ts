@@ -39,7 +39,7 @@ export function allowOrigins(origins: readonly string[], routes: readonly Route[
     'Access-Control-Allow-Headers': [...credentials, ...ofBodies, ...ofParameters].join(', '),
     'Access-Control-Max-Age': String(maxAgeSeconds),
   };
-  const exposed = [...Object.keys(headers), 'Allow', 'Preference-Applied'].join(', ');
+  const exposed = [...Object.keys(headers), 'Accept-Encoding', 'Allow', 'Preference-Applied'].join(', ');
   return (request, response, next) => {
     if (feedPath.test(request.path)) return next();
     response.vary('Origin');

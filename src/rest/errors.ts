@@ -74,6 +74,8 @@ function writeError(
   const status = statusOfCode[error.code];
   if (status === 401) response.set('WWW-Authenticate', challengesFor(request, schemes));
   if (error instanceof MethodNotAllowed) response.set('Allow', error.allow.join(', '));
+  if (error instanceof UnsupportedMediaType && error.codings.length > 0)
+    response.set('Accept-Encoding', error.codings.join(', '));
   if (error.retryAfter !== undefined) response.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))));
   const errors = error.errors.map(({ field, pointer, code, message, line, column }) => ({
     Field: field,

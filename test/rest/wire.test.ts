@@ -244,6 +244,29 @@ describe('Accept', () => {
   });
 });
 
+describe('415 for a Content-Encoding that is not read: Accept-Encoding says which are (RFC 9110, 15.5.16)', () => {
+  const json = 'application/json';
+  const form = 'application/x-www-form-urlencoded';
+  test.each([
+    ['/school/api/v2.0/jobs/create', json, 'gzip, x-gzip, identity'],
+    ['/school/api/v1.0/bookings', json, 'gzip, x-gzip, identity'],
+    ['/school/api/v1.0/displays/pairings', json, 'gzip, x-gzip, identity'],
+    ['/school/graphql', json, 'identity'],
+    ['/api/webhooks/mailserver', json, 'identity'],
+    ['/WebServices/SyncNotification.svc', json, 'identity'],
+    ['/connect/token', form, 'identity'],
+  ])('POST %s', async (path, type, codings) => {
+    const own = await credentials();
+    const send = (headers: Record<string, string>) =>
+      fetch(service.url + path, { method: 'POST', body: '[]', headers: { ...own, ...headers } });
+    const refused = await send({ 'Content-Type': type, 'Content-Encoding': 'br' });
+    expect([refused.status, refused.headers.get('accept-encoding')]).toEqual([415, codings]);
+    expect(await refused.text()).toContain('Content-Encoding br is not supported here');
+    // RFC 9110 forbids it where the type is at fault.
+    expect((await send({ 'Content-Type': 'text/plain' })).headers.get('accept-encoding')).toBeNull();
+  });
+});
+
 const credentials = async () => ({ authorization: `Bearer ${await service.signIn()}` });
 
 describe('methods', () => {
