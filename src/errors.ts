@@ -4,6 +4,22 @@
  */
 import type { z } from 'zod';
 
+/** What a limit allows, in figures: who reads another language than English gets words of their own. */
+export type LimitFigures = {
+  /** The name of the policy that sets the limit. */
+  policy?: string | undefined;
+  minutes?: number;
+  days?: number;
+  bookings?: number;
+  /** The earliest start that is allowed at the moment. */
+  earliest?: Date;
+  /** The first date on which the wanted start may be booked. */
+  bookableFrom?: string;
+  /** The Mondays of the week whose quota is used up, and of the next. */
+  week?: string;
+  nextWeek?: string;
+};
+
 /** One fault of an input. `field` is its name on the wire, `pointer` a JSON pointer (RFC 6901) into the body. */
 export type FieldError = {
   field: string | null;
@@ -13,6 +29,7 @@ export type FieldError = {
   /** The place in a file that was sent; `column` counts the fields of the line from 1. */
   line?: number;
   column?: number | null;
+  limit?: LimitFigures;
 };
 
 export const shorten = (text: string, most: number): string =>
@@ -30,11 +47,12 @@ export const pathOf = (keys: readonly PropertyKey[]): string =>
     .replace(/^\./, '');
 
 /** The fault of a member of a body; `text` says what is wrong with it and what helps. */
-export const memberFault = (field: string, code: string, text: string): FieldError => ({
+export const memberFault = (field: string, code: string, text: string, limit?: LimitFigures): FieldError => ({
   field,
   pointer: `/${field}`,
   code,
   message: `${field}: ${text}.`,
+  ...(limit && { limit }),
 });
 
 /** The fault of a parameter of a query. */
@@ -165,9 +183,12 @@ export class InvalidInput extends DomainError {
   static readonly of = (...faults: FieldError[]) => new InvalidInput(messageOf(faults), faults);
   readonly code = 'InvalidInput';
   override readonly errors: FieldError[];
-  constructor(message: string, errors: FieldError[] = []) {
+  /** How many faults there are; `errors` may list fewer. */
+  readonly faultCount: number;
+  constructor(message: string, errors: FieldError[] = [], faultCount = errors.length) {
     super(message);
     this.errors = errors;
+    this.faultCount = faultCount;
   }
 }
 

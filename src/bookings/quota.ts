@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type BookingLimits, limitsFor } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { InvalidInput, memberFault } from '../errors.ts';
+import { InvalidInput, type LimitFigures, memberFault } from '../errors.ts';
 import { dateText, dayLength, mondayOf, readDate } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
 import { localDateOf } from '../time/zones.ts';
@@ -117,17 +117,25 @@ function checkWeek(
   after: Sum,
 ): void {
   const next = dateText(readDate(week) + 7);
-  const refuse = (most: string, present: string, wanted: string) => {
+  const refuse = (limit: LimitFigures, most: string, present: string, wanted: string) => {
     const text = `under the policy ${name} a person may have at most ${most} a week; in the week from ${week} there are ${present}, and this would make ${wanted}. Choose another week, the next begins on ${next}, or cancel a booking of that week`;
-    return InvalidInput.of(memberFault('Start', 'QuotaReached', text));
+    return InvalidInput.of(
+      memberFault('Start', 'QuotaReached', text, { policy: name, week, nextWeek: next, ...limit }),
+    );
   };
   const isMore = (sum: number, most: number | null, earlier: number) => most !== null && sum > most && sum > earlier;
   if (isMore(after.bookings, quotaBookingsPerWeek, before.bookings))
     throw refuse(
+      { bookings: quotaBookingsPerWeek as number },
       `${quotaBookingsPerWeek} booking${quotaBookingsPerWeek === 1 ? '' : 's'}`,
       `${before.bookings}`,
       `${after.bookings}`,
     );
   if (isMore(after.minutes, quotaMinutesPerWeek, before.minutes))
-    throw refuse(inWords(quotaMinutesPerWeek as number), inWords(before.minutes), inWords(after.minutes));
+    throw refuse(
+      { minutes: quotaMinutesPerWeek as number },
+      inWords(quotaMinutesPerWeek as number),
+      inWords(before.minutes),
+      inWords(after.minutes),
+    );
 }

@@ -27,7 +27,7 @@ export function listTimeFaults(
     fault('Start', 'InvalidTime', 'must be between the year 2000 and three years from now');
   if (end <= start) fault('End', 'InvalidTime', 'must be after Start');
   else if (end.getTime() - start.getTime() > most * dayLength)
-    fault('End', 'TooLong', `must be at most ${most === 1 ? '24 hours' : `${most} days`} after Start`);
+    fault('End', 'TooLong', `must be at most ${most === 1 ? '24 hours' : `${most} days`} after Start`, { days: most });
   else if (!mayBookAnytime(viewer) && end <= now)
     fault('End', 'InPast', 'is over already; only an Admin may book in the past');
   return faults;
@@ -64,6 +64,7 @@ export function listLimitFaults(
 ): FieldError[] {
   const { leadMinutes, aheadDays, longestMinutes } = limitsFor(viewer, policy, organizerId);
   const rule = `under the policy ${policy?.name}`;
+  const limit = { policy: policy?.name };
   const faults: FieldError[] = [];
   const fault = (...about: Parameters<typeof memberFault>) => faults.push(memberFault(...about));
   const from = new Date(now.getTime() + (leadMinutes ?? 0) * minute);
@@ -73,25 +74,37 @@ export function listLimitFaults(
       'Start',
       'TooSoon',
       `${early.start.toISOString()} must be at least ${inWords(leadMinutes)} from now ${rule}; choose ${from.toISOString()} or later`,
+      { ...limit, minutes: leadMinutes, earliest: from },
     );
   else if (news.takesMore && mustAsk(viewer, policy) && places.some(({ start }) => start <= now))
-    fault('Start', 'TooSoon', `must be after now, because the booking must be approved before it begins ${rule}`);
+    fault(
+      'Start',
+      'TooSoon',
+      `must be after now, because the booking must be approved before it begins ${rule}`,
+      limit,
+    );
   if (news.starts && aheadDays !== null) {
     const until = startOfDate(addDays(localDateOf(now, timeZone), aheadDays + 1), timeZone);
     const far = places.find(({ start }) => start >= until);
-    if (far)
+    if (far) {
+      const bookableFrom = addDays(localDateOf(far.start, timeZone), -aheadDays);
       fault(
         'Start',
         'TooFarAhead',
-        `${far.start.toISOString()} must be at most ${count(aheadDays, 'day')} ahead ${rule}; it can be booked from ${addDays(localDateOf(far.start, timeZone), -aheadDays)}`,
+        `${far.start.toISOString()} must be at most ${count(aheadDays, 'day')} ahead ${rule}; it can be booked from ${bookableFrom}`,
+        { ...limit, days: aheadDays, bookableFrom },
       );
+    }
   }
   if (
     news.times &&
     longestMinutes !== null &&
     places.some(({ start, end }) => end.getTime() - start.getTime() > longestMinutes * minute)
   )
-    fault('End', 'TooLong', `must be at most ${inWords(longestMinutes)} after Start ${rule}`);
+    fault('End', 'TooLong', `must be at most ${inWords(longestMinutes)} after Start ${rule}`, {
+      ...limit,
+      minutes: longestMinutes,
+    });
   return faults;
 }
 

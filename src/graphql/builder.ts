@@ -11,6 +11,7 @@ import {
   Forbidden,
   InvalidInput,
   LimitExceeded,
+  type LimitFigures,
   NotFound,
   PreconditionFailed,
 } from '../errors.ts';
@@ -147,6 +148,43 @@ function addProblems(builder: Builder): void {
       message: t.exposeString('message', { description: 'For people: names the place and the remedy.' }),
     }),
   });
+  const limitFigures = builder.objectRef<LimitFigures>('LimitFigures').implement({
+    description: 'What a limit of bookings allows; null: it is about something else.',
+    fields: (t) => {
+      const date = (description: string, read: (figures: LimitFigures) => string | undefined) =>
+        t.field({ type: 'Date', nullable: true, description, resolve: (figures) => read(figures) });
+      return {
+        policy: t.exposeString('policy', {
+          nullable: true,
+          description: 'The name of the policy that sets the limit.',
+        }),
+        minutes: t.exposeInt('minutes', {
+          nullable: true,
+          description: 'How many minutes are allowed, or must pass before the start.',
+        }),
+        days: t.exposeInt('days', {
+          nullable: true,
+          description: 'How many days ahead may be booked, or how many are allowed.',
+        }),
+        bookings: t.exposeInt('bookings', {
+          nullable: true,
+          description: 'How many bookings of a person are allowed in a week.',
+        }),
+        earliest: t.field({
+          type: 'DateTime',
+          nullable: true,
+          description: 'The earliest start that is allowed at the moment.',
+          resolve: ({ earliest }) => earliest,
+        }),
+        bookableFrom: date(
+          'The first date on which the wanted start may be booked.',
+          ({ bookableFrom }) => bookableFrom,
+        ),
+        week: date('The Monday of the week whose quota is used up.', ({ week }) => week),
+        nextWeek: date('The Monday of the week after it.', ({ nextWeek }) => nextWeek),
+      };
+    },
+  });
   const fieldError = builder.objectRef<FieldError>('FieldError').implement({
     description: 'One fault of an input.',
     fields: (t) => ({
@@ -159,6 +197,12 @@ function addProblems(builder: Builder): void {
       message: t.exposeString('message', { description: 'For people.' }),
       line: t.exposeInt('line', { nullable: true, description: 'The line of a file that was sent.' }),
       column: t.exposeInt('column', { nullable: true, description: 'The field of the line, from 1.' }),
+      limit: t.field({
+        type: limitFigures,
+        nullable: true,
+        description: 'The figures of the limit that is exceeded.',
+        resolve: ({ limit }) => limit,
+      }),
     }),
   });
   builder.objectType(InvalidInput, {
@@ -170,6 +214,9 @@ function addProblems(builder: Builder): void {
         type: [fieldError],
         description: 'Every fault that was found.',
         resolve: ({ errors }) => errors,
+      }),
+      faultCount: t.exposeInt('faultCount', {
+        description: 'How many faults there are; of many in files, `errors` lists only the first.',
       }),
     }),
   });

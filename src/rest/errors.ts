@@ -1,12 +1,14 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import {
   type DomainError,
+  InvalidInput,
   Malformed,
   MethodNotAllowed,
   statusOfCode,
   TooLarge,
   UnsupportedMediaType,
 } from '../errors.ts';
+import { upperFirst } from '../fields.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import { nodeHttp } from '../http/node-http.ts';
 import type { Log } from '../log.ts';
@@ -65,6 +67,9 @@ function writeFailure(
   writeJson(request, response, problem, 'application/problem+json');
 }
 
+const inPascal = (members: object) =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [upperFirst(name), value]));
+
 function writeError(
   request: Request,
   response: Response,
@@ -77,14 +82,19 @@ function writeError(
   if (error instanceof UnsupportedMediaType && error.codings.length > 0)
     response.set('Accept-Encoding', error.codings.join(', '));
   if (error.retryAfter !== undefined) response.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))));
-  const errors = error.errors.map(({ field, pointer, code, message, line, column }) => ({
+  const errors = error.errors.map(({ field, pointer, code, message, line, column, limit }) => ({
     Field: field,
     Pointer: pointer,
     Code: code,
     Message: message,
     ...(line === undefined ? {} : { Line: line, Column: column }),
+    ...(limit && { Limit: inPascal(limit) }),
   }));
-  const members = { ...(errors.length > 0 ? { Errors: errors } : {}), ...membersOf(error) };
+  const members = {
+    ...(errors.length > 0 ? { Errors: errors } : {}),
+    ...(error instanceof InvalidInput && error.faultCount > errors.length ? { FaultCount: error.faultCount } : {}),
+    ...membersOf(error),
+  };
   writeFailure(request, response, inOtherForm, { error, status, detail: error.message, code: error.code, members });
 }
 

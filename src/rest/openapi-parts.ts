@@ -167,6 +167,28 @@ export function parameterRefs(...names: readonly (keyof typeof parameters)[]) {
 
 export const unchanged = 'Nothing has changed since the answer with the `ETag` of `If-None-Match`.';
 
+const figure = z.int().min(0).optional();
+const mondayOf = (week: string) =>
+  z.iso
+    .date()
+    .optional()
+    .meta({ description: `The Monday of the week ${week}.` });
+const limitFigures = z
+  .object({
+    Policy: z.string().max(200).optional().meta({ description: 'The name of the policy that sets the limit.' }),
+    Minutes: figure.meta({ description: 'How many minutes are allowed, or must pass before the start.' }),
+    Days: figure.meta({ description: 'How many days ahead may be booked, or how many are allowed.' }),
+    Bookings: figure.meta({ description: 'How many bookings of a person are allowed in a week.' }),
+    Earliest: z.iso.datetime().optional().meta({ description: 'The earliest start that is allowed at the moment.' }),
+    BookableFrom: z.iso
+      .date()
+      .optional()
+      .meta({ description: 'The first date on which the wanted start may be booked.' }),
+    Week: mondayOf('whose quota is used up'),
+    NextWeek: mondayOf('after it'),
+  })
+  .meta({ id: 'LimitFigures', description: 'What a limit of bookings allows; only members that concern it.' });
+
 /** @param members optional members that rooms add */
 export const problemSchema = (members: z.ZodRawShape) =>
   z
@@ -193,11 +215,17 @@ export const problemSchema = (members: z.ZodRawShape) =>
             Message: z.string().max(4_000),
             Line: z.int().optional().meta({ description: 'The line of a file that was sent.' }),
             Column: z.int().nullable().optional().meta({ description: 'The field of the line, from 1.' }),
+            Limit: limitFigures.optional(),
           }),
         )
         .max(1_000)
         .optional()
         .meta({ description: 'The single faults, if there are any.' }),
+      FaultCount: z
+        .int()
+        .min(1)
+        .optional()
+        .meta({ description: 'How many faults there are, if `Errors` lists only the first of them.' }),
       ...members,
     })
     .meta({

@@ -86,6 +86,7 @@ export function openReport(names: readonly string[]) {
       throw new InvalidInput(
         faultCount === 1 ? first : `${faultCount} faults, and nothing was written. The first: ${first}${more}`,
         errors,
+        faultCount,
       );
     },
   };

@@ -12,6 +12,7 @@ import {
 } from '../../src/bookings/service.ts';
 import type { Viewer } from '../../src/context.ts';
 import { openDatabase } from '../../src/db/database.ts';
+import type { InvalidInput } from '../../src/errors.ts';
 import { openLog } from '../../src/log.ts';
 import { makeDisplay } from '../_util/factories.ts';
 import { at, openFrontDesk } from '../_util/front-desk.ts';
@@ -169,6 +170,13 @@ describe('how early, how far ahead, and how long', () => {
     expect(error.message).toMatch(
       /must be at most 10 days ahead under the policy Policy \d+; it can be booked from \d{4}-\d\d-\d\d\.$/,
     );
+    const policy = expect.stringMatching(/^Policy \d+$/);
+    const limitOf = async (refused: Promise<unknown>) =>
+      ((await refused.catch((thrown) => thrown)) as InvalidInput).errors[0]?.limit;
+    expect(error.errors[0].limit).toEqual({ policy, days: 10, bookableFrom: error.message.slice(-11, -1) });
+    const early = await limitOf(book('lead', inMinutes(60, 90)));
+    expect(early).toEqual({ policy, minutes: 1_440, earliest: expect.any(Date) });
+    expect(await limitOf(book('short', hours(9, 12)))).toEqual({ policy, minutes: 90 });
     const taken = inMinutes(1_500, 1_620);
     await book('free', taken, school.admin);
     const conflict = await book('free', taken).catch((thrown) => thrown);
@@ -205,7 +213,9 @@ describe('a quota', () => {
       where id = ${school.roomId('R2')}`.execute(desk.db);
     await school.book(on(3, 9, 10, 'R2'));
     const refused = await school.book(on(4, 9)).catch((thrown) => thrown);
-    expect(refused).toMatchObject({ code: 'InvalidInput', errors: [{ field: 'Start', code: 'QuotaReached' }] });
+    const date = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
+    const limit = { policy: expect.stringMatching(/^Policy \d+$/), bookings: 3, week: date, nextWeek: date };
+    expect(refused).toMatchObject({ code: 'InvalidInput', errors: [{ field: 'Start', code: 'QuotaReached', limit }] });
     expect(refused.message).toMatch(
       /under the policy Policy \d+ a person may have at most 3 bookings a week; in the week from (\d{4}-\d\d-\d\d) there are 3, and this would make 4\. Choose another week, the next begins on \d{4}-\d\d-\d\d, or cancel/,
     );

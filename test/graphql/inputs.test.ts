@@ -61,6 +61,34 @@ test('every fault of a body is reported at once, as in REST', async () => {
   });
 });
 
+test('a limit is told in figures as well, over both fronts', async () => {
+  const query = `mutation ($input: CreateBookingInput!) { result: createBooking(input: $input) {
+    ... on ValidationProblem { errors { code limit { policy minutes days bookings earliest bookableFrom week nextWeek } } } } }`;
+  const limitsOf = async (start: string, end: string) => {
+    const { data } = await ask(query, { input: { ...wanted(), start, end } });
+    const { body } = await admin.post('/bookings', { ResourceId: Number(room), Subject: 'x', Start: start, End: end });
+    return [data?.result.errors, body['Errors']];
+  };
+  const none = {
+    policy: null,
+    minutes: null,
+    bookings: null,
+    earliest: null,
+    bookableFrom: null,
+    week: null,
+    nextWeek: null,
+  };
+  expect(await limitsOf(hour(8), '2027-03-03T08:00:00Z')).toEqual([
+    [{ code: 'TooLong', limit: { ...none, days: 1 } }],
+    [expect.objectContaining({ Code: 'TooLong', Limit: { Days: 1 } })],
+  ]);
+  // What is about no limit has none.
+  expect(await limitsOf(hour(8), hour(7))).toEqual([
+    [{ code: 'InvalidTime', limit: null }],
+    [expect.not.objectContaining({ Limit: expect.anything() })],
+  ]);
+});
+
 test('what a service finds has the same names and places', async () => {
   const input = { ...wanted(), resourceId: '999999', end: hour(7) };
   const faults = await faultsOf('createBooking', { input: ['CreateBookingInput!', input] });

@@ -193,3 +193,29 @@ test('importTimetable: the batch, how files were read, and faults by line', asyn
   ]);
   expect(await ask(fixture('gpu014-small.txt'))).toMatchObject({ __typename: 'ValidationProblem' });
 });
+
+test('of many faults the first thousand are listed, and all are counted, over both fronts', async () => {
+  const school = await enterSchool(service);
+  const line = '01.03.2031;8:00;8:99;R101;M;5a';
+  const send = async (count: number) => {
+    const text = ['Datum;Beginn;Ende;Raum;Fach;Klasse', ...Array<string>(count).fill(line)].join('\n');
+    const [Name, Content] = ['a.csv', Buffer.from(text).toString('base64')];
+    const post = async (path: string, body: object) => {
+      const answer = await fetch(`${service.url}/${school.tenant.code}/${path}`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${school.token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return await answer.json();
+    };
+    const rest = await post('api/v2.0/timetables', { Files: [{ Name, Content }] });
+    const query = `mutation ($input: TimetableFilesInput!) { made: importTimetable(input: $input) {
+      ... on ValidationProblem { faultCount errors { code } } } }`;
+    const { made } = (
+      await post('graphql', { query, variables: { input: { files: [{ name: Name, content: Content }] } } })
+    ).data;
+    return [rest.Errors.length, rest.FaultCount, made.errors.length, made.faultCount];
+  };
+  expect(await send(1_001)).toEqual([1_000, 1_001, 1_000, 1_001]);
+  expect(await send(1_000)).toEqual([1_000, undefined, 1_000, 1_000]);
+});

@@ -16,7 +16,12 @@ export type Fault = {
   /** Line and column in a file that was sent. */
   line?: number | null;
   column?: number | null;
+  limit?: Figures | null;
 };
+/** What a limit allows. */
+type Figures = {
+  [Name in 'minutes' | 'days' | 'bookings']?: number | null;
+} & { [Name in 'policy' | 'earliest' | 'bookableFrom' | 'week' | 'nextWeek']?: string | null };
 export type Conflict = {
   bookingId: string;
   kind: string;
@@ -34,6 +39,8 @@ export type Refusal = {
   /** The server's message. */
   message: string;
   faults: readonly Fault[];
+  /** How many faults there are, if `faults` lists only the first. */
+  faultCount?: number | undefined;
   conflicts: readonly Conflict[];
   alternatives: readonly Alternative[];
   traceId?: string | undefined;
@@ -147,7 +154,7 @@ type GraphqlAnswer<Result> = { data?: Result | null; errors?: TopError[] };
 type RestFault = Record<'Field' | 'Pointer', string | null> &
   Record<'Code' | 'Message', string> & { Line?: number | null; Column?: number | null };
 /** An error of REST (RFC 9457); empty for an answer of a proxy. */
-type RestProblem = { detail?: string; Code?: string; TraceId?: string; Errors?: RestFault[] };
+type RestProblem = { detail?: string; Code?: string; TraceId?: string; Errors?: RestFault[]; FaultCount?: number };
 
 /** The codes of GraphQL's errors as codes of problems. */
 const plainCodes: Record<string, string> = {
@@ -182,7 +189,8 @@ export function asRefusal({ message, extensions = {} }: TopError, traceId?: stri
 }
 
 /** The refusal for an answer without the expected data. */
-export function refusalOf({ status, headers }: Response, { Code, detail, TraceId, Errors = [] }: RestProblem): Refusal {
+export function refusalOf({ status, headers }: Response, problem: RestProblem): Refusal {
+  const { Code, detail, TraceId, Errors = [], FaultCount } = problem;
   return {
     ...without,
     code: Code ?? codeOfStatus[status] ?? 'InternalError',
@@ -195,6 +203,7 @@ export function refusalOf({ status, headers }: Response, { Code, detail, TraceId
       line: Line ?? null,
       column: Column ?? null,
     })),
+    faultCount: FaultCount,
     traceId: TraceId ?? headers.get('X-Request-Id') ?? undefined,
     retryAfterSeconds: retryAfterOf(headers),
   };

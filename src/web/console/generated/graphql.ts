@@ -1088,7 +1088,7 @@ export type SettleProblemMutation = { done:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'RoomProblem', id: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1164,7 +1164,7 @@ export type CreateTimetableFeedMutation = { createTimetableToken:
     | { __typename: 'CalendarTokenCreated', url: string }
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type CreateRoomFeedMutationVariables = Exact<{
@@ -1179,7 +1179,7 @@ export type CreateRoomFeedMutation = { createCalendarToken:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type RevokeFeedMutationVariables = Exact<{
@@ -1219,7 +1219,7 @@ export type ChangeLessonMutation = { updateLessonJobs:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type FollowAllBookingsSubscriptionVariables = Exact<{ [key: string]: never; }>;
@@ -1252,7 +1252,7 @@ export type CreateHolidaysMutation = { createHolidayCalendar:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeHolidaysMutationVariables = Exact<{
@@ -1267,7 +1267,7 @@ export type ChangeHolidaysMutation = { changeHolidayCalendar:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1323,7 +1323,7 @@ export type SetLocationRulesMutation = { setLocationOpeningRules:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1338,7 +1338,7 @@ export type SetRoomRulesMutation = { setOpeningRules:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1353,7 +1353,7 @@ export type SetLocationExceptionsMutation = { setLocationOpeningExceptions:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1368,7 +1368,7 @@ export type SetRoomExceptionsMutation = { setOpeningExceptions:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1499,7 +1499,7 @@ export type CreateLocationMutation = { createLocation:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeLocationMutationVariables = Exact<{
@@ -1514,7 +1514,7 @@ export type ChangeLocationMutation = { changeLocation:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1527,7 +1527,7 @@ export type CreateResourceMutation = { createResource:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeResourceMutationVariables = Exact<{
@@ -1542,7 +1542,7 @@ export type ChangeResourceMutation = { changeResource:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1559,7 +1559,7 @@ export type RetireResourceMutation = { retireResource:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Retired', cancelled: number, moved: number, version: number, kept: { __typename: 'UpcomingBookings', bookings: number, blocks: number, lessons: number }, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1630,7 +1630,7 @@ export type CreatePersonMutation = { createPerson:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangePersonMutationVariables = Exact<{
@@ -1645,7 +1645,7 @@ export type ChangePersonMutation = { changePerson:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1661,7 +1661,7 @@ export type ErasePersonMutation = { erasePerson:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1678,7 +1678,7 @@ export type CreatePinMutation = { createPin:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'PinCreated', pin: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type RevokePinMutationVariables = Exact<{
@@ -1701,7 +1701,7 @@ export type CreateGroupMutation = { createGroup:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeGroupMutationVariables = Exact<{
@@ -1716,7 +1716,7 @@ export type ChangeGroupMutation = { changeGroup:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1743,7 +1743,7 @@ export type CreatePolicyMutation = { createPolicy:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangePolicyMutationVariables = Exact<{
@@ -1758,7 +1758,7 @@ export type ChangePolicyMutation = { changePolicy:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1784,7 +1784,7 @@ type Refused_LimitProblem_Fragment = { __typename: 'LimitProblem', retryAfterSec
 
 type Refused_NotFoundProblem_Fragment = { __typename: 'NotFoundProblem', code: string, message: string };
 
-type Refused_ValidationProblem_Fragment = { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> };
+type Refused_ValidationProblem_Fragment = { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> };
 
 type Refused_VersionProblem_Fragment = { __typename: 'VersionProblem', code: string, message: string };
 
@@ -1905,7 +1905,7 @@ export type CreateBookingMutation = { createBooking:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'SeriesCreated', bookingIds: Array<string>, booking: { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }, skipped: Array<{ __typename: 'SkippedBooking', start: string, end: string }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeBookingMutationVariables = Exact<{
@@ -1922,7 +1922,7 @@ export type ChangeBookingMutation = { changeBooking:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1951,7 +1951,7 @@ export type CheckInMutation = { checkIn:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1965,7 +1965,7 @@ export type ReleaseBookingMutation = { releaseBooking:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1982,7 +1982,7 @@ export type DecideBookingMutation = { decideBooking:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2009,7 +2009,7 @@ export type ChangeSchoolMutationVariables = Exact<{
 export type ChangeSchoolMutation = { changeTenant:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2047,7 +2047,7 @@ export type PairSignMutation = { pairDisplay:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeSignMutationVariables = Exact<{
@@ -2062,7 +2062,7 @@ export type ChangeSignMutation = { changeDisplay:
     | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2144,7 +2144,7 @@ export type CreateTimetableProfileMutation = { createTimetableProfile:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeTimetableProfileMutationVariables = Exact<{
@@ -2159,7 +2159,7 @@ export type ChangeTimetableProfileMutation = { changeTimetableProfile:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2274,7 +2274,7 @@ export type CreateHookMutationVariables = Exact<{
 export type CreateHookMutation = { createWebhook:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'WebhookWithSecret', secret: string, webhook: { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number } }
    };
 
@@ -2289,7 +2289,7 @@ export type ChangeHookMutation = { changeWebhook:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
    };
@@ -2317,7 +2317,7 @@ export type RotateHookSecretMutationVariables = Exact<{
 export type RotateHookSecretMutation = { rotateWebhookSecret:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'WebhookWithSecret', secret: string, webhook: { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number } }
    };
@@ -2345,7 +2345,7 @@ export type ReplayHookMutation = { replayWebhook:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
    };
@@ -2591,6 +2591,16 @@ export const RefusedFragmentDoc = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3045,6 +3055,16 @@ export const SettleProblemDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3188,6 +3208,16 @@ export const CreateTimetableFeedDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3235,6 +3265,16 @@ export const CreateRoomFeedDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3290,6 +3330,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3376,6 +3426,16 @@ export const ChangeLessonDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3474,6 +3534,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3526,6 +3596,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3578,6 +3658,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3723,6 +3813,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3774,6 +3874,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3828,6 +3938,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -3882,6 +4002,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4084,6 +4214,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4262,6 +4402,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4313,6 +4463,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4373,6 +4533,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4433,6 +4603,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4486,6 +4666,16 @@ export const RetireResourceDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4672,6 +4862,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4724,6 +4924,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4776,6 +4986,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4824,6 +5044,16 @@ export const CreatePinDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4873,6 +5103,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4919,6 +5159,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -4965,6 +5215,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5011,6 +5271,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5068,6 +5338,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5125,6 +5405,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5182,6 +5472,16 @@ fragment Refused on Problem {
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5553,6 +5853,16 @@ export const CreateBookingDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5637,6 +5947,16 @@ export const ChangeBookingDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5715,6 +6035,16 @@ export const CancelBookingDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5793,6 +6123,16 @@ export const CheckInDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5871,6 +6211,16 @@ export const ReleaseBookingDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -5949,6 +6299,16 @@ export const DecideBookingDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -6059,6 +6419,16 @@ export const ChangeSchoolDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -6205,6 +6575,16 @@ export const PairSignDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -6275,6 +6655,16 @@ export const ChangeSignDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -6345,6 +6735,16 @@ export const RevokeSignDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -6605,6 +7005,16 @@ export const CancelBatchDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -6734,6 +7144,16 @@ export const CreateTimetableProfileDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -6829,6 +7249,16 @@ export const ChangeTimetableProfileDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -6924,6 +7354,16 @@ export const DeleteTimetableProfileDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -7115,6 +7555,16 @@ export const CreateHookDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -7172,6 +7622,16 @@ export const ChangeHookDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -7231,6 +7691,16 @@ export const DeleteHookDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -7277,6 +7747,16 @@ export const RotateHookSecretDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -7334,6 +7814,16 @@ export const TestHookDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {
@@ -7387,6 +7877,16 @@ export const ReplayHookDocument = new TypedDocumentString(`
       pointer
       code
       message
+      limit {
+        policy
+        minutes
+        days
+        bookings
+        earliest
+        bookableFrom
+        week
+        nextWeek
+      }
     }
   }
   ... on ConflictProblem {

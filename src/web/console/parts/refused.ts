@@ -1,9 +1,9 @@
 /** Tells people why something was refused and what to do, with the trace id to copy. */
 import { useRef } from 'preact/hooks';
 import type { Fault, Refusal } from '../client.ts';
-import { minute, momentText, ownZone } from '../clock.ts';
+import { dayText, minute, momentText, ownZone } from '../clock.ts';
 import { language } from '../look.ts';
-import { problemTexts } from '../texts/problems.ts';
+import { limitTexts, problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
 import { html } from './html.ts';
@@ -29,23 +29,34 @@ export function sayRefusal({
   return (more ?? known ?? message) + wait;
 }
 
-/** Faults whose message says how much is allowed, and when. */
-const limits = new Set(['TooSoon', 'TooFarAhead', 'TooLong', 'QuotaReached']);
-
-/** A message with its instants, which are in UTC, as local times; the earliest that is allowed is rounded up. */
-const withMoments = (message: string, timeZone: string): string =>
-  message.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) =>
-    momentText(timeZone, Math.ceil(Date.parse(at) / minute) * minute),
-  );
+/** What a limit allows; empty if the fault has no figures. @param timeZone of its room */
+function sayLimit({ code, limit }: Fault, timeZone: string): string {
+  const say = limitTexts();
+  const { policy, minutes, days, bookings, earliest, bookableFrom, week, nextWeek } = limit ?? {};
+  const most = bookings ? say.bookings(bookings) : days ? say.days(days) : say.minutes(minutes ?? 0);
+  const date = (day: string) => dayText(day, 'medium');
+  const said = [
+    // Rounded up: a form takes whole minutes.
+    code === 'TooSoon' &&
+      earliest &&
+      say.TooSoon(most, momentText(timeZone, Math.ceil(Date.parse(earliest) / minute) * minute)),
+    code === 'TooFarAhead' && days && bookableFrom && say.TooFarAhead(days, date(bookableFrom)),
+    code === 'TooLong' && limit && say.TooLong(most),
+    code === 'QuotaReached' && week && nextWeek && say.QuotaReached(most, date(week), date(nextWeek)),
+    policy && say.policy(policy),
+  ];
+  return said.filter(Boolean).join(' ');
+}
 
 /** @param timeZone of the room that the fault is about */
-export function sayFault({ code, message }: Fault, timeZone = ownZone): string {
+export function sayFault(fault: Fault, timeZone = ownZone): string {
+  const { code, message } = fault;
   const known = problemTexts()[code];
+  const figures = sayLimit(fault, timeZone);
+  if (known && figures) return `${known} ${figures}`;
   // The message names instants in UTC; the form says when the room is open.
   if (known && code === 'OutsideOpeningHours') return known;
-  const said = limits.has(code) ? withMoments(message, timeZone) : message;
-  if (language.value === 'en' || !known) return said;
-  return limits.has(code) ? `${known} (${said})` : known;
+  return language.value === 'en' || !known ? message : known;
 }
 
 /** A refusal as a message, which has no inputs beside which its faults could be shown. @param timeZone as of `sayFault` */

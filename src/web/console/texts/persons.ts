@@ -1,10 +1,9 @@
 /** Texts of persons, their PINs, groups and policies. */
 import { texts } from '../look.ts';
+import { minutesDe, minutesEn } from './problems.ts';
 
 const anyOf = (names: readonly string[], word: string) =>
   names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
-const minutesDe = (n: number) => (n % 60 === 0 ? (n === 60 ? '1 Stunde' : `${n / 60} Stunden`) : `${n} Minuten`);
-const minutesEn = (n: number) => (n % 60 === 0 ? (n === 60 ? '1 hour' : `${n / 60} hours`) : `${n} minutes`);
 
 export const t = texts(
   {

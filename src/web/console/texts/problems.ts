@@ -3,6 +3,37 @@ import { texts } from '../look.ts';
 
 type Problems = Record<string, string>;
 
+export const minutesDe = (n: number) => (n % 60 === 0 ? (n === 60 ? '1 Stunde' : `${n / 60} Stunden`) : `${n} Minuten`);
+export const minutesEn = (n: number) => (n % 60 === 0 ? (n === 60 ? '1 hour' : `${n / 60} hours`) : `${n} minutes`);
+
+/** What a limit allows, in one sentence each. */
+export const limitTexts = texts(
+  {
+    minutes: minutesDe,
+    days: (n: number) => (n === 1 ? '24 Stunden' : `${n} Tage`),
+    bookings: (n: number) => (n === 1 ? '1 Buchung' : `${n} Buchungen`),
+    TooSoon: (before: string, earliest: string) => `Gebucht wird mindestens ${before} vorher: frühestens ${earliest}.`,
+    TooFarAhead: (ahead: number, from: string) =>
+      `Gebucht wird höchstens ${ahead === 1 ? '1 Tag' : `${ahead} Tage`} im Voraus: dieser Termin ab ${from}.`,
+    TooLong: (most: string) => `Möglich sind höchstens ${most}.`,
+    QuotaReached: (most: string, week: string, next: string) =>
+      `Möglich sind höchstens ${most} in der Woche ab ${week}. Die nächste beginnt am ${next}; sonst sagen Sie eine andere Buchung dieser Woche ab.`,
+    policy: (name: string) => `So will es die Regel „${name}“.`,
+  },
+  {
+    minutes: minutesEn,
+    days: (n) => (n === 1 ? '24 hours' : `${n} days`),
+    bookings: (n) => (n === 1 ? '1 booking' : `${n} bookings`),
+    TooSoon: (before, earliest) => `Bookings are made at least ${before} before: the earliest start is ${earliest}.`,
+    TooFarAhead: (ahead, from) =>
+      `Bookings are made at most ${ahead === 1 ? '1 day' : `${ahead} days`} ahead: this one from ${from} on.`,
+    TooLong: (most) => `At most ${most} are possible.`,
+    QuotaReached: (most, week, next) =>
+      `At most ${most} are possible in the week from ${week}. The next begins on ${next}; otherwise cancel another booking of that week.`,
+    policy: (name) => `The policy “${name}” says so.`,
+  },
+);
+
 export const problemTexts = texts<Problems>(
   {
     Offline:

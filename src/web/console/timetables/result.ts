@@ -31,13 +31,13 @@ const missing = new Set(['MissingTerm', 'MissingPeriods', 'UnknownColumn']);
 /** The faults of files that could not be read, for the draft; undefined if none has a place in the files. */
 export async function readRefused(
   draft: Draft,
-  { faults, message }: Refusal,
+  { faults, faultCount = faults.length }: Refusal,
   sent: { isCheck: boolean; version: number },
 ): Promise<Partial<Work> | undefined> {
   const unread = faults.filter(({ line }) => line);
   if (unread.length === 0) return undefined;
   // The answer lists only some faults of a long file.
-  const omitted = Math.max(0, Number(/^(\d+) faults/.exec(message)?.[1] ?? 0) - unread.length);
+  const omitted = faultCount - faults.length;
   const found = await atLines(
     draft,
     unread.filter(({ code }) => !missing.has(code)),
