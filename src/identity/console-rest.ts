@@ -2,7 +2,7 @@
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { commonHeaders, headerRefs, parameterRefs, problemAnswer } from '../rest/openapi-parts.ts';
 import { fault, type PathsAtRoot, plainAnswer } from '../rest/openapi-root.ts';
-import { newSession, sessionExample, sessionOptions, sessionRecord } from './session-wire.ts';
+import { newSession, sessionEnd, sessionExample, sessionOptions, sessionRecord } from './session-wire.ts';
 
 const limits = ['RateLimit', 'RateLimit-Policy'] as const;
 
@@ -82,12 +82,15 @@ const deleteSession: ZodOpenApiOperationObject = {
   operationId: 'deleteSession',
   summary: 'Sign out',
   description:
-    'Ends the session on the server: its cookie is no longer valid, and its streams and WebSockets are closed. Repeating it, or calling it without a session, changes nothing. A session at an outside identity provider continues.',
+    'Ends the session on the server: its cookie is no longer valid, and its streams and WebSockets are closed. Repeating it, or calling it without a session, changes nothing; with `Everywhere`, a valid session is needed. A session at an outside identity provider continues.',
   tags: ['Console'],
   security: [],
   parameters,
+  requestParams: { query: sessionEnd },
   responses: answers({
     204: { description: 'Nobody is signed in.', headers: headerRefs('X-Request-Id', 'Cache-Control', 'Set-Cookie') },
+    400: '`Everywhere` is neither true nor false.',
+    401: '`Everywhere` without a valid session: nothing has ended.',
   }),
 };
 

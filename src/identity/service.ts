@@ -22,7 +22,7 @@ import { openDevices } from './devices.ts';
 import { type OutsideProvider, openProvider } from './external.ts';
 import { openExchange } from './guesses.ts';
 import { hashPin, pepperOf } from './pins.ts';
-import { beginSession, deleteSession, hashSession, openUses, readSession } from './sessions.ts';
+import { beginSession, deleteSession, deleteSessionsOf, hashSession, openUses, readSession } from './sessions.ts';
 import { openSignIns, type ProviderAnswer, SignInFailed } from './sign-in.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
 import { countingForged } from './wrong-tokens.ts';
@@ -294,4 +294,9 @@ export async function endSession({ context, verified }: Identity, id: string): P
   await deleteSession(context.db, hash);
   // At once in this process: the notification takes a moment.
   verified.delete(keyOfSession(hash));
+}
+
+/** Ends all sessions of a person, in all browsers. */
+export async function endSessionsOf({ context, verified }: Identity, viewer: Viewer): Promise<void> {
+  for (const hash of await deleteSessionsOf(context.db, viewer)) verified.delete(keyOfSession(hash));
 }

@@ -8,12 +8,14 @@ import { isMandator } from '../names.ts';
 import { readJson } from '../rest/body.ts';
 import { writeJson } from '../rest/json.ts';
 import { anonymousSender, limitRequests, limitTokenRequests } from '../rest/limits.ts';
+import { prefersStrict, readQuery } from '../rest/query.ts';
 import {
   type BegunSession,
   beginSignIn,
   checkOwnPage,
   cookiesOf,
   endSession,
+  endSessionsOf,
   flowSeconds,
   type Identity,
   readTerms,
@@ -25,7 +27,7 @@ import {
   waysToSignIn,
   writeCookie,
 } from './service.ts';
-import { newSession, toSessionRecord } from './session-wire.ts';
+import { newSession, sessionEnd, toSessionRecord } from './session-wire.ts';
 
 const sessionPath = '/:mandator/session';
 const startPath = `${sessionPath}/start`;
@@ -93,14 +95,17 @@ export function sessionRoutes(identity: Identity): Router {
     next();
   };
 
-  /** Sets the viewer of the session. @throws NotAuthenticated; NotFound for another tenant's */
-  const admit: RequestHandler = async (request, response, next) => {
+  /** The viewer of the session. @throws NotAuthenticated; NotFound for another tenant's */
+  async function readViewer(request: Request): Promise<Viewer> {
     const session = sessionOf(request, config);
     if (!session || !('id' in session)) throw new NotAuthenticated('Nobody is signed in here; sign in to the console.');
     const viewer = await viewerOfSession(identity, session.id);
     if (viewer.mandator !== mandatorOf(request).toLowerCase())
       throw new NotFound('There is no such tenant, or the session belongs to another one.');
-    response.locals['viewer'] = viewer;
+    return viewer;
+  }
+  const admit: RequestHandler = async (request, response, next) => {
+    response.locals['viewer'] = await readViewer(request);
     next();
   };
 
@@ -124,6 +129,12 @@ export function sessionRoutes(identity: Identity): Router {
     writeJson(request, response, await describe(begun.viewer));
   });
   router.delete(sessionPath, fromConsole, async (request, response) => {
+    const { Everywhere } = readQuery(
+      sessionEnd,
+      request,
+      config.StrictQueryParameters || prefersStrict(request),
+    ).values;
+    if (Everywhere) await endSessionsOf(identity, await readViewer(request));
     for (const id of cookiesOf(request, config, 'session').slice(0, mostEnded)) await endSession(identity, id);
     const cleared = { name: 'session', value: '', sameSite: 'Strict', seconds: 0 } as const;
     response

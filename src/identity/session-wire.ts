@@ -2,11 +2,16 @@
 import { z } from 'zod';
 import type { Viewer } from '../context.ts';
 import { id, instant, text } from '../fields.ts';
+import * as parameters from '../query-parameters.ts';
 import type { SessionTerms } from './sessions.ts';
 
 export const newSession = z
   .strictObject({ Pin: z.string().min(1).max(200).meta({ description: 'The PIN of the person.', format: 'password' }) })
   .meta({ id: 'NewSession', description: 'Who signs in.' });
+
+export const sessionEnd = z.strictObject({
+  Everywhere: parameters.flag('Whether all sessions of the person end, in all browsers, and not only this one.'),
+});
 
 export const sessionRecord = z
   .object({

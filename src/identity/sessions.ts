@@ -85,6 +85,20 @@ export async function deleteSession(db: Database, hash: Buffer): Promise<void> {
   await db.deleteFrom('session').where('hash', '=', hash).execute();
 }
 
+/** Ends all sessions of a person. @returns their hashes */
+export async function deleteSessionsOf(
+  db: Database,
+  { mandatorId, personId }: Pick<Owner, 'mandatorId' | 'personId'>,
+): Promise<Buffer[]> {
+  const rows = await db
+    .deleteFrom('session')
+    .where('mandator_id', '=', mandatorId)
+    .where('person_id', '=', personId)
+    .returning('hash')
+    .execute();
+  return rows.map(({ hash }) => hash);
+}
+
 const idleEnd = (config: Context['config']) =>
   sql<Date>`session.used_at + make_interval(mins => ${config.Sessions.IdleMinutes})`;
 

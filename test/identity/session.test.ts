@@ -271,6 +271,33 @@ test('a stolen cookie is worthless after the sign-out, which closes streams and 
   expect((await openSocket({ cookie, ...ownOrigin() }).closed).code).toBe(4401);
 });
 
+test('Everywhere ends all sessions of the person, at once, and those of nobody else', async () => {
+  const [mine, other] = [await begin(), await begin()];
+  const admins = await begin('Admin');
+  const socket = openSocket({ cookie: other.cookie, ...ownOrigin() }, { subscribe: true });
+  await socket.acknowledged;
+  expect((await read(other.cookie)).status).toBe(200);
+  const out = (cookie: string, query = 'Everywhere=true', headers: Headers = own) =>
+    send('DELETE', `/school/session?${query}`, { cookie, ...headers });
+  // Neither a page of elsewhere nor a wrong value ends anything.
+  expect((await out(mine.cookie, 'Everywhere=true', {})).status).toBe(403);
+  expect((await out(mine.cookie, 'Everywhere=all')).status).toBe(400);
+  expect((await send('DELETE', '/stranger/session?Everywhere=true', { cookie: mine.cookie, ...own })).status).toBe(404);
+  expect((await read(mine.cookie)).status).toBe(200);
+  const answer = await out(mine.cookie);
+  expect([answer.status, answer.headers['set-cookie']]).toEqual([
+    204,
+    ['roomgate_session=; Path=/school/; HttpOnly; SameSite=Strict; Max-Age=0'],
+  ]);
+  expect([(await read(mine.cookie)).status, (await read(other.cookie)).status]).toEqual([401, 401]);
+  expect((await socket.closed).code).toBe(4401);
+  expect((await read(admins.cookie)).status).toBe(200);
+  // Who has no session any more is not told that the others have ended.
+  const later = await begin();
+  expect((await out(mine.cookie)).status).toBe(401);
+  expect((await read(later.cookie)).status).toBe(200);
+});
+
 test.each<[string, (session: { pinId: number; personId: number }) => Promise<unknown>]>([
   ['its PIN is revoked', ({ pinId }) => revokePin(service.context.db, stranger.mandatorId, pinId)],
   [

@@ -132,12 +132,25 @@ export async function signIn(pin: string): Promise<Refusal | undefined> {
   }
 }
 
-/** Ends the session on the server, then forgets all that this page knows. */
-export async function signOut(): Promise<void> {
-  await call('DELETE', 'session');
+/**
+ * Ends the session on the server, then forgets all that this page knows.
+ * @param where `everywhere`: all sessions of the person, also those of other browsers
+ * @returns what is wrong, or undefined
+ */
+export async function signOut(where: 'here' | 'everywhere'): Promise<Refusal | undefined> {
+  try {
+    const answer = await call('DELETE', where === 'here' ? 'session' : 'session?Everywhere=true');
+    // Without a session, the others can be ended only after a new sign-in.
+    if (answer.status === 401) isSessionLost.value = true;
+    if (!answer.ok) return refusalOf(answer, await readAnswer(answer));
+  } catch (error) {
+    if (error instanceof Refused) return error.refusal;
+    throw error;
+  }
   tabs.postMessage('ended');
   sessionStorage.clear();
   location.assign(location.pathname);
+  return undefined;
 }
 
 let seen = Date.now();

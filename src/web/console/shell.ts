@@ -5,10 +5,11 @@ import { isSessionLost, type Refusal } from './client.ts';
 import { type Language, language, languages, type Stay, stay, stays, type Theme, theme, themes } from './look.ts';
 import { Connection } from './parts/connection.ts';
 import { openDialogs } from './parts/dialog.ts';
+import { once } from './parts/field.ts';
 import { type Child, h, html } from './parts/html.ts';
 import { Help, isHelpOpen } from './parts/keys.ts';
 import { ScreenLink } from './parts/link.ts';
-import { RefusedBox } from './parts/refused.ts';
+import { RefusedBox, toastRefusal } from './parts/refused.ts';
 import { SignInAgain, SignInPage } from './parts/sign-in.ts';
 import { Stage } from './parts/stage.ts';
 import { Toasts } from './parts/toast.ts';
@@ -38,6 +39,12 @@ const pick = (change: (value: string) => void) => (event: Event) =>
   change((event.currentTarget as HTMLSelectElement).value);
 const names = { de: 'Deutsch', en: 'English' } satisfies Record<Language, string>;
 
+const leave = (where: 'here' | 'everywhere') =>
+  once(async () => {
+    const refused = await signOut(where);
+    if (refused) toastRefusal(refused);
+  });
+
 const Account = () => html`
   <button type="button" class="quiet account" popovertarget="account">${person.value?.name ?? t().account}</button>
   <div id="account" popover>
@@ -58,7 +65,8 @@ const Account = () => html`
       </select>
     </label>
     <button type="button" popovertarget="account" onClick=${() => (isHelpOpen.value = true)}>${t().keys} <kbd>?</kbd></button>
-    <button type="button" onClick=${() => void signOut()}>${t().signOut}</button>
+    <button type="button" onClick=${leave('here')}>${t().signOut}</button>
+    <button type="button" onClick=${leave('everywhere')}>${t().signOutEverywhere}</button>
   </div>
 `;
 

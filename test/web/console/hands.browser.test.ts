@@ -172,7 +172,7 @@ describeInBrowser('The screen of rooms in other hands', () => {
     const other = await context.newPage();
     await other.goto(page.url());
     await other.getByRole('button', { name: 'Admin of school' }).click();
-    await other.getByRole('button', { name: 'Sign out' }).click();
+    await other.getByRole('button', { name: 'Sign out', exact: true }).click();
     await other.getByLabel('PIN').waitFor();
     // It follows nothing, and asks nothing.
     await page.getByText(/Your session has ended/).waitFor();

@@ -70,7 +70,7 @@ describeInBrowser('The sign-in of the console', () => {
       const other = await context.newPage();
       await other.goto(page.url());
       await other.getByRole('button', { name: 'Admin of school' }).click();
-      await other.getByRole('button', { name: 'Sign out' }).click();
+      await other.getByRole('button', { name: 'Sign out', exact: true }).click();
       await page.getByText(/Your session has ended/).waitFor();
       // Without a fourth number it is opaque.
       expect(
@@ -82,6 +82,20 @@ describeInBrowser('The sign-in of the console', () => {
       expect(await page.evaluate('document.activeElement.id')).toBe('main');
       expect(complaints).toEqual([]);
       await close();
+    });
+
+    test('signing out everywhere covers the pages of other browsers at once', async () => {
+      const [one, other] = await Promise.all([openConsole(browser, service), openConsole(browser, service)]);
+      for (const each of [one, other]) {
+        await each.open();
+        await each.signIn();
+      }
+      await one.page.getByRole('button', { name: 'Admin of school' }).click();
+      await one.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+      await one.page.getByLabel('PIN').waitFor();
+      await other.page.getByText(/Your session has ended/).waitFor();
+      expect([...one.complaints, ...other.complaints]).toEqual([]);
+      await Promise.all([one.close(), other.close()]);
     });
 
     test('a page that is in use tells the server well before the session ends, and offers what its person may do now', async () => {
