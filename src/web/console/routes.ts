@@ -18,6 +18,12 @@ const admins = ({ role }: Person) => role === 'Admin';
 export const screens: readonly Screen[] = [
   { name: 'rooms', title: { de: 'Räume', en: 'Rooms' }, isFor: everybody, load: () => import('./screens/rooms.ts') },
   {
+    name: 'mine',
+    title: { de: 'Meine Buchungen', en: 'My bookings' },
+    isFor: everybody,
+    load: () => import('./screens/mine.ts'),
+  },
+  {
     name: 'changes',
     title: { de: 'Änderungen', en: 'Changes' },
     isFor: everybody,

@@ -13,6 +13,7 @@ const places = {
   'rooms-day': 'screen=rooms',
   'rooms-week': 'screen=rooms&view=week',
   'rooms-list': 'screen=rooms&as=list',
+  'my-bookings': 'screen=mine',
   changes: 'screen=changes',
   timetables: 'screen=timetables',
   ...Object.fromEntries(

@@ -16,6 +16,7 @@ const day = `${new Date().getUTCFullYear() + 1}-02-10`;
 /** Each screen, with what is shown once it is there. */
 const screens: Record<string, string[]> = {
   Rooms: [`?screen=rooms&day=${day}`, `?screen=rooms&day=${day}&view=week`, `?screen=rooms&day=${day}&as=list`],
+  'My bookings': ['?screen=mine', '?screen=mine&as=past'],
   Changes: [`?screen=changes&day=${day}`, `?screen=changes&day=${day}&as=all&only=1A`],
   Timetables: ['?screen=timetables', '?screen=timetables&file=new'],
   'Master data': [
@@ -30,8 +31,8 @@ const screens: Record<string, string[]> = {
   Webhooks: ['?screen=webhooks'],
   Use: ['?screen=use'],
 };
-const everybody = ['Rooms', 'Changes', 'Calendars'];
-const importers = ['Rooms', 'Changes', 'Timetables', 'Calendars'];
+const everybody = ['Rooms', 'My bookings', 'Changes', 'Calendars'];
+const importers = ['Rooms', 'My bookings', 'Changes', 'Timetables', 'Calendars'];
 const all = Object.values(screens).flat();
 
 /** What opens a form, by the screen where it stands. */

@@ -329,4 +329,56 @@ describeInBrowser('Every day at the console', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('people find what is booked for them in all rooms, upcoming and past, open it and cancel it', async () => {
+    const { db } = service.context;
+    const tenant = await makeTenant(db, { code: 'mine', rooms: ['M101', 'M102', 'M103'] });
+    const token = await service.signIn(tenant, 'Admin');
+    const now = Date.now();
+    const reserve = async (room: number, hours: number, Subject: string, role: 'User' | 'Admin' = 'User') => {
+      const answer = await fetch(`${service.url}/mine/api/v1.0/bookings`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          ResourceId: tenant.resources[room]?.id,
+          Start: new Date(now + hours * 3_600_000).toISOString(),
+          End: new Date(now + (hours + 1) * 3_600_000).toISOString(),
+          OrganizerId: tenant.person(role).id,
+          Subject,
+        }),
+      });
+      expect(answer.status).toBe(201);
+    };
+    await reserve(0, 30, 'Rehearsal');
+    await reserve(1, 54, 'Exam');
+    // Beyond the window of one list.
+    await reserve(2, 24 * 400, 'Graduation');
+    await reserve(1, -50, 'Meeting');
+    await reserve(0, 60, 'Of somebody else', 'Admin');
+    const { open, signIn, page, violations, complaints, close } = await openConsole(
+      browser,
+      { ...service, tenant },
+      { role: 'User' },
+    );
+    await open();
+    await signIn();
+    await page.getByRole('link', { name: 'My bookings' }).click();
+    await page.getByRole('link', { name: 'Graduation' }).waitFor();
+    const subjects = () => page.locator('tbody a').allInnerTexts();
+    expect(await subjects()).toEqual(['Rehearsal', 'Exam', 'Graduation']);
+    await page.getByRole('row', { name: /M103 Graduation Booking/ }).waitFor();
+    expect(await violations()).toEqual([]);
+    await page.getByRole('button', { name: /^Cancel Exam \(M102, / }).click();
+    await page.getByRole('row', { name: /Exam .*about to be cancelled/ }).waitFor();
+    await page.getByRole('button', { name: 'Close message' }).click();
+    await page.getByRole('row', { name: /Exam Booking, cancelled/ }).waitFor();
+    await page.getByRole('link', { name: 'Rehearsal' }).click();
+    await page.getByRole('dialog').getByText('M101').waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Past' }).click();
+    await page.getByRole('link', { name: 'Meeting' }).waitFor();
+    expect([await subjects(), await page.getByRole('button', { name: /^Cancel / }).count()]).toEqual([['Meeting'], 0]);
+    expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+    await close();
+  });
 });

@@ -1563,6 +1563,14 @@ export type RetireResourceMutation = { retireResource:
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
+export type MyBookingsQueryVariables = Exact<{
+  filter: BookingFilter;
+  after?: string | null | undefined;
+}>;
+
+
+export type MyBookingsQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceName: string, timeZone: string, start: string, end: string, subject: string | null, status: BookingStatus, kind: BookingKind, version: number }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+
 export type MasterPersonFragment = { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number };
 
 export type MasterGroupFragment = { __typename: 'Group', id: string, name: string, version: number };
@@ -4699,6 +4707,27 @@ export const RetireResourceDocument = new TypedDocumentString(`
     retryAfterSeconds
   }
 }`) as unknown as TypedDocumentString<RetireResourceMutation, RetireResourceMutationVariables>;
+export const MyBookingsDocument = new TypedDocumentString(`
+    query MyBookings($filter: BookingFilter!, $after: String) {
+  bookings(filter: $filter, first: 200, after: $after) {
+    nodes {
+      id
+      resourceName
+      timeZone
+      start
+      end
+      subject
+      status
+      kind
+      version
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<MyBookingsQuery, MyBookingsQueryVariables>;
 export const MasterPersonsDocument = new TypedDocumentString(`
     query MasterPersons($filter: PersonFilter, $after: String) {
   persons(filter: $filter, first: 200, after: $after) {
