@@ -5,7 +5,7 @@ import type { Database, Transaction } from './db/database.ts';
 import { isForgotten } from './db/portions.ts';
 import { upperFirst } from './fields.ts';
 
-/** The kinds of records that acts are about. */
+/** The kinds of records that acts are about, in the order of the contract. */
 export const auditSubjects = [
   'Tenant',
   'Location',
@@ -22,6 +22,35 @@ export const auditSubjects = [
   'Webhook',
   'TimetableProfile',
 ] as const;
+
+const hours = ['replace opening rules', 'replace opening exceptions'] as const;
+
+/** All acts, a verb and a noun each, by the kind of record. */
+export const auditActions = {
+  Tenant: ['create tenant', 'change tenant'],
+  Location: ['create location', 'change location', 'delete location', ...hours],
+  Resource: ['create resource', 'change resource', 'delete resource', 'retire resource', ...hours],
+  Person: ['create person', 'change person', 'delete person', 'erase person'],
+  Pin: ['create PIN', 'revoke PIN'],
+  Display: ['pair display', 'change display', 'delete display', 'revoke display'],
+  Group: ['create group', 'change group', 'delete group'],
+  Policy: ['create policy', 'change policy', 'delete policy'],
+  Booking: ['approve booking', 'decline booking'],
+  HolidayCalendar: ['create holiday calendar', 'change holiday calendar', 'delete holiday calendar'],
+  MailSubscription: ['read mail calendar'],
+  RoomProblem: ['change room problem', 'delete room problem'],
+  Webhook: [
+    'create webhook',
+    'change webhook',
+    'delete webhook',
+    'disable webhook',
+    'test webhook',
+    'rotate secret of webhook',
+    'replay webhook',
+  ],
+  TimetableProfile: ['create timetable profile', 'change timetable profile', 'delete timetable profile'],
+} as const satisfies Record<(typeof auditSubjects)[number], readonly string[]>;
+export type AuditAction = (typeof auditActions)[keyof typeof auditActions][number];
 
 /**
  * The record that an act was about. Acts about a person, or its PINs, refer to the person instead of storing a name: the person
@@ -61,8 +90,7 @@ function changesOf(subject: Subject, before: object | null, after: object): Memb
 
 /** An act to record. */
 export type AuditedAct = {
-  /** A verb and a noun: `change location`. */
-  action: string;
+  action: AuditAction;
   subject: Subject;
   /** The record before (null: it is new) and after, in camel or Pascal case. Without it, no members are recorded. */
   record?: { before: object | null; after: object } | undefined;
@@ -81,7 +109,7 @@ const toRow = ({ action, subject, record }: AuditedAct) => ({
 export async function recordAct(
   trx: Transaction,
   { viewer: { mandatorId, personId }, requestId, isOfOperator }: Act,
-  action: string,
+  action: AuditAction,
   subject: Subject,
   record?: AuditedAct['record'],
 ): Promise<void> {

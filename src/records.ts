@@ -15,7 +15,7 @@ type One<Row> = { forNoKeyUpdate(): { executeTakeFirst(): Promise<Row | undefine
 
 export type HeldKind<Row> = {
   /** The name of the record for people. */
-  noun: string;
+  noun: 'display' | 'holiday calendar' | 'room problem' | 'timetable profile' | 'webhook';
   /** Reads a record and locks it against changes and deletion until the transaction ends. */
   lock(trx: Transaction, viewer: Viewer, id: number): Promise<Row | undefined>;
   subjectOf(row: Row): Subject;

@@ -16,7 +16,7 @@ export async function createPinByOperator(
   return await db.transaction().execute(async (trx) => {
     const { pin, pinId } = await createPin(trx, pepperOf(config), { mandatorId, personId, label });
     const after = await getPin(trx, mandatorId, pinId);
-    const act = { action: 'create PIN', subject: subjectOf(after), record: { before: null, after } };
+    const act = { action: 'create PIN' as const, subject: subjectOf(after), record: { before: null, after } };
     await recordOperatorActs(trx, mandatorId, commandLine, [act]);
     return { pin, pinId };
   });

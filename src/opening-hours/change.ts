@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { checkAdmin, checkVersion } from '../access.ts';
-import { recordAct } from '../acts.ts';
+import { type AuditAction, recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
@@ -146,7 +146,7 @@ async function getOwner(
 
 /** One of the two lists of an owner. */
 type OwnList<Stored, New> = {
-  action: string;
+  action: AuditAction;
   /** The name of the list in the audit. */
   member: string;
   read(db: Database, mandatorId: number, owner: Owner): Promise<Stored[]>;

@@ -1,10 +1,10 @@
 /** Records the application of a tenant file in the audit, as the same changes over REST would be recorded. */
-import type { AuditedAct, Subject } from '../acts.ts';
+import type { AuditAction, AuditedAct, Subject } from '../acts.ts';
 import type { FileDifference, Planned, RecordChange } from './differences.ts';
 import { idMemberOf, isHours } from './nouns.ts';
 import { movesIn, type PlannedIds } from './planned-ids.ts';
 
-const hoursActions: Record<string, string> = {
+const hoursActions: Record<string, AuditAction> = {
   OpeningRules: 'replace opening rules',
   OpeningExceptions: 'replace opening exceptions',
 };
@@ -58,6 +58,7 @@ export function actsOn(record: Planned, ids: PlannedIds): AuditedAct[] {
       : changes;
   const others = all.filter(({ member }) => !isHours(member));
   if (fate !== 'created' && others.length === 0) return lists;
-  const action = `${fate === 'created' ? 'create' : 'change'} ${noun.kind.toLowerCase()}`;
+  const what = noun.kind.toLowerCase() as 'location' | 'resource' | 'person' | 'group' | 'policy';
+  const action = `${fate === 'created' ? 'create' : 'change'} ${what}` as const;
   return [{ action, subject, record: changedIn({ fate, changes: auditedChanges(record, others, ids) }) }, ...lists];
 }

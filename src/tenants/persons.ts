@@ -225,11 +225,11 @@ export async function erasePersonRecord(
   const known = await getPersonById(trx, act.viewer, id);
   if (known.erasedAt) return { erased: known, before: undefined };
   let before: PersonRecord | undefined;
-  async function check(found: PersonRecord): Promise<{ verb: string }> {
+  async function check(found: PersonRecord): Promise<{ action: 'erase person' }> {
     before = found;
     await checkOtherAdmin(trx, mandatorId, id);
     await checkNoDisplay(trx, mandatorId, id);
-    return { verb: 'erase' };
+    return { action: 'erase person' };
   }
   const which = { id, expected };
   const members = erasedMembers(await erasedAddress(trx, act.viewer, id));

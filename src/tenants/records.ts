@@ -1,6 +1,6 @@
 /** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
 import { sql } from 'kysely';
-import { recordAct, type Subject } from '../acts.ts';
+import { type AuditAction, recordAct, type Subject } from '../acts.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
@@ -104,7 +104,7 @@ function hold(trx: Transaction, mandatorId: number, kind: RecordKind, { id, expe
 /**
  * Changes the given members. Values that the record already has change nothing, and the audit does not record them.
  * @param check gets the locked record as it is, and throws to refuse the change. It may return further columns to set, and
- * what the audit records besides the columns, or the word for an act that the audit records without its members
+ * what the audit records besides the columns, or the name of an act that the audit records without its members
  * @throws NotFound, PreconditionFailed, Conflict; the errors of `check`
  */
 export async function changeRecord<Row extends MasterRecord>(
@@ -113,11 +113,11 @@ export async function changeRecord<Row extends MasterRecord>(
   kind: RecordKind,
   which: Which,
   changes: object,
-  check: (found: Row) => Promise<{ columns?: object; told?: object; verb?: string }>,
+  check: (found: Row) => Promise<{ columns?: object; told?: object; action?: AuditAction }>,
 ): Promise<Row> {
   const { mandatorId } = act.viewer;
   const found = await hold(trx, mandatorId, kind, which);
-  const { columns: more = {}, told = {}, verb } = await check(found as Row);
+  const { columns: more = {}, told = {}, action } = await check(found as Row);
   const columns = { ...more, ...toColumns(newTo(found, changes)) };
   if (Object.keys(columns).length === 0) return found as Row;
   if ('name' in columns || 'location_id' in columns)
@@ -130,8 +130,8 @@ export async function changeRecord<Row extends MasterRecord>(
     .returning(columnsOf(kind))
     .executeTakeFirstOrThrow()
     .catch(refuseTaken(kind));
-  const record = verb === undefined ? { before: found, after: { ...changed, ...told } } : undefined;
-  await recordAct(trx, act, `${verb ?? 'change'} ${kind.noun}`, subjectOf(kind, changed), record);
+  const record = action === undefined ? { before: found, after: { ...changed, ...told } } : undefined;
+  await recordAct(trx, act, action ?? `change ${kind.noun}`, subjectOf(kind, changed), record);
   return changed as MasterRecord as Row;
 }
 

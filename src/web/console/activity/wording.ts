@@ -1,29 +1,32 @@
 /** Acts in words: what was done, and the members and their values as the forms call them. */
 import { ask } from '../client.ts';
-import { dayText } from '../clock.ts';
+import { dayText, moment } from '../clock.ts';
 import { type ActsQuery, NamesOfRecordsDocument } from '../generated/graphql.ts';
+import { t as activity } from '../texts/activity.ts';
 import { t } from '../texts/audit.ts';
 import { t as hours } from '../texts/hours.ts';
 import { t as master } from '../texts/master.ts';
 import { t as persons } from '../texts/persons.ts';
 import { t as signs } from '../texts/signs.ts';
+import { kindOf } from '../webhooks/data.ts';
 
 export type Act = NonNullable<ActsQuery['audit']>['nodes'][number];
 type Subject = Act['subject'];
+type Words = Readonly<Record<string, string>>;
 /** By the ids of the graph. */
 export type Names = ReadonlyMap<string, string>;
 
 /** `change resource` in the viewer's language, or in the words of the API if there are no others. */
 export function actionText({ action, subject }: Pick<Act, 'action' | 'subject'>): string {
-  const whole = t().actions[action];
+  const whole = (t().actions as Words)[action];
   if (whole) return whole;
-  const verb = t().verbs[action.split(' ')[0] ?? ''];
-  return verb && subject ? `${t().nouns[subject] ?? subject} ${verb}` : action;
+  const verb = (t().verbs as Words)[action.split(' ')[0] ?? ''];
+  return verb && subject ? `${t().nouns[subject]} ${verb}` : action;
 }
 
 export function memberText(subject: Subject, member: string): string {
   const name = `${member[0]?.toLowerCase()}${member.slice(1)}`;
-  return t().membersOf[subject ?? '']?.[name] ?? t().members[name] ?? master().members[name] ?? member;
+  return t().membersOf[subject ?? '']?.[name] ?? (t().members as Words)[name] ?? master().members[name] ?? member;
 }
 
 /** The nouns of the ids that members hold. */
@@ -39,6 +42,7 @@ const nounsOfIds: Record<string, Record<string, string>> = {
   Resource: { LocationId: 'location', PolicyId: 'policy', MovedTo: 'resource' },
   Display: { LocationId: 'location' },
   HolidayCalendar: { LocationId: 'location' },
+  Pin: { PersonId: 'person' },
 };
 const idsIn = (subject: Subject, member: string, value: string): string[] | undefined => {
   const noun = nounsOfIds[subject ?? '']?.[member];
@@ -67,19 +71,31 @@ function exceptionText({ fromDate, toDate, closed, periods, reason }: Exception)
   const open = closed ? hours().closed : periods.map(periodText).join(', ');
   return [days.join(' – '), open, reason && `(${reason})`].filter(Boolean).join(' ');
 }
-/** Of members whose values are no plain text. */
+const wordOf = (words: Words, text: string) => words[text] ?? text;
+/** The audit has an instant as JSON. */
+const instantText = (text: string) => moment(text.replaceAll('"', ''));
+/** Of members whose values are no plain text; some only of one kind of record. */
 const texts: Record<string, (text: string) => string> = {
   OpeningRules: (text) => (parse(text) as Rule[]).map(ruleText).join('; '),
   OpeningExceptions: (text) => (parse(text) as Exception[]).map(exceptionText).join('; '),
   Privacy: (text) => signs().privacies[text] ?? text,
   Role: (text) => persons().roles[text as keyof ReturnType<typeof persons>['roles']] ?? text,
+  FutureBookings: (text) => wordOf(master().futures, text),
+  CalendarWriting: (text) => wordOf(master().calendarRules, text),
+  CalendarEdits: (text) => wordOf(master().calendarRules, text),
+  Kinds: (text) => text.split(', ').map(kindOf).join(', '),
+  Because: (text) => (text === 'Admin' ? t().disabledByAdmin : wordOf(activity().webhookReasons, text)),
+  'RoomProblem Kind': (text) => wordOf(activity().problems, text),
+  State: (text) => wordOf(t().problemStates, text),
+  CreatedAt: instantText,
+  ExpiresAt: instantText,
 };
 
 export function valueText(subject: Subject, member: string, value: string, names: Names): string {
   const ids = idsIn(subject, member, value);
   if (ids) return ids.map((id) => names.get(id) ?? t().unnamed(id.replace(/\D/g, ''))).join(', ');
   try {
-    return texts[member]?.(value) ?? t().values[value] ?? value;
+    return (texts[`${subject} ${member}`] ?? texts[member])?.(value) ?? t().values[value] ?? value;
   } catch {
     // The audit cuts very long values.
     return value;

@@ -1,0 +1,113 @@
+/** The words of the audit: every act, member and choice that it can hold has words for people, in both languages. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { auditActions, auditSubjects } from '../../../src/acts.ts';
+import { displayChanges } from '../../../src/displays/device-wire.ts';
+import { privacyLevels } from '../../../src/displays/display.ts';
+import { auditedMembers as calendarMembers } from '../../../src/holidays/stored.ts';
+import { pinRecord } from '../../../src/identity/wire.ts';
+import { problemKinds, problemStates } from '../../../src/problems/stored.ts';
+import { calendarEdits, calendarWriting, role } from '../../../src/tenants/fields.ts';
+import { groupChanges, newPolicy } from '../../../src/tenants/rights-wire.ts';
+import { tenantChanges, tenantParameters } from '../../../src/tenants/tenant-wire.ts';
+import { locationChanges, personChanges, resourceChanges } from '../../../src/tenants/wire.ts';
+import { newProfile } from '../../../src/timetable-files/profile-wire.ts';
+import { eventKinds } from '../../../src/webhooks/kinds.ts';
+import { auditedMembers as webhookMembers, disabledReasons } from '../../../src/webhooks/stored.ts';
+import { type Service, startService } from '../../_util/service.ts';
+import { launchBrowser } from '../_util/browser.ts';
+import { openConsole } from '../_util/consoles.ts';
+import { describeInBrowser } from '../_util/in-browser.ts';
+
+const keys = (...schemas: { shape: object }[]) => schemas.flatMap(({ shape }) => Object.keys(shape));
+const hours = ['OpeningRules', 'OpeningExceptions'];
+
+/** What the audit may record of each kind of record. */
+const members: Record<(typeof auditSubjects)[number], string[]> = {
+  Tenant: [...keys(tenantChanges, tenantParameters)].filter((member) => member !== 'Parameters'),
+  Location: [...keys(locationChanges), ...hours],
+  Resource: [
+    ...keys(resourceChanges),
+    ...hours,
+    ...['FutureBookings', 'MovedTo', 'Cancelled', 'Moved', 'Conflicts'],
+  ],
+  Person: keys(personChanges),
+  Pin: keys(pinRecord),
+  Display: [...keys(displayChanges)].map((member) => (member === 'ResourceIds' ? 'Resources' : member)),
+  Group: keys(groupChanges),
+  Policy: keys(newPolicy),
+  Booking: [],
+  HolidayCalendar: Object.keys(calendarMembers({} as never)),
+  MailSubscription: [],
+  RoomProblem: ['Kind', 'State'],
+  Webhook: [...Object.keys(webhookMembers({ url: 'https://school.example' } as never)), 'Because'],
+  TimetableProfile: keys(newProfile),
+};
+const choices: [subject: (typeof auditSubjects)[number], member: string, values: readonly string[]][] = [
+  ['Resource', 'FutureBookings', ['Keep', 'Cancel', 'Move']],
+  ['Resource', 'CalendarWriting', calendarWriting.options],
+  ['Resource', 'CalendarEdits', calendarEdits.options],
+  ['Person', 'Role', role.options],
+  ['Display', 'Privacy', privacyLevels],
+  ['RoomProblem', 'Kind', problemKinds],
+  ['RoomProblem', 'State', problemStates],
+  ['Webhook', 'Kinds', eventKinds],
+  ['Webhook', 'Because', disabledReasons],
+];
+
+describeInBrowser('The words of the audit', () => {
+  let service: Service;
+  let browser: Browser;
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startService({}), launchBrowser()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  test('every act, member and choice has words in both languages', async () => {
+    const { open, page, complaints, close } = await openConsole(browser, service);
+    await open();
+    await page.getByLabel('PIN').waitFor();
+    const asked = {
+      acts: Object.entries(auditActions).flatMap(([subject, actions]) =>
+        actions.map((action) => ({ subject, action })),
+      ),
+      members: Object.entries(members).flatMap(([subject, names]) => names.map((member) => ({ subject, member }))),
+      values: choices.flatMap(([subject, member, values]) => values.map((value) => ({ subject, member, value }))),
+    };
+    const found = await page.evaluate<Record<string, Record<'acts' | 'members' | 'values', string[]>>>(`(async () => {
+      const folder = document.querySelector('script[type=module]').src.replace('start.ts', '');
+      const [{ language }, wording] = await Promise.all(['look.ts', 'activity/wording.ts'].map((name) => import(folder + name)));
+      const { acts, members, values } = ${JSON.stringify(asked)};
+      const told = {};
+      for (const each of ['de', 'en']) {
+        language.value = each;
+        told[each] = {
+          acts: acts.map((act) => wording.actionText(act)),
+          members: members.map(({ subject, member }) => wording.memberText(subject, member)),
+          values: values.map(({ subject, member, value }) => wording.valueText(subject, member, value, new Map())),
+        };
+      }
+      return told;
+    })()`);
+    // Proper names, which are the same in all languages.
+    const same = new Set(['Name', 'Importer', 'Admin', 'Format', 'Logo', 'PIN']);
+    for (const language of ['de', 'en']) {
+      const { acts, members: names, values } = found[language]!;
+      const strip = (text: string | undefined) => text?.replace(/[\u2066-\u2069]/g, '');
+      expect({
+        language,
+        acts: asked.acts.filter(({ action }, at) => strip(acts[at]) === action),
+        members: asked.members.filter(({ member }, at) => strip(names[at]) === member && !englishToo(language, member)),
+        values: asked.values.filter(({ value }, at) => strip(values[at]) === value && !englishToo(language, value)),
+      }).toEqual({ language, acts: [], members: [], values: [] });
+    }
+    function englishToo(language: string, word: string): boolean {
+      return same.has(word) || (language === 'en' && /^[A-Z][a-z]+$/.test(word));
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
