@@ -1,4 +1,7 @@
-/** Which names are allowed, in the settings, in tenants' data and in lessons, and how long texts may be; for browsers, too. */
+/**
+ * Which names are allowed, in the settings, in tenants' data and in lessons, how long texts may be, and which files are JSON; for
+ * browsers, too.
+ */
 
 /** An e-mail address, or the name of an account without a domain, as used on servers with a single domain. */
 export const mailboxForm = /^[^\s@/\\<>()[\],;:"\p{Cc}]+(@[^\s@/\\<>()[\],;:"\p{Cc}]+)?$/u;
@@ -31,3 +34,11 @@ export const longest = {
 
 /** The most characters of the keys, names and other texts of lessons, and the most names in a list (contract 4.1). */
 export const lessonLimits = { key: 128, name: 200, text: 4_000, names: 200 };
+
+/**
+ * Whether a file of a timetable is JSON: it is called so, or begins as a list of objects or an object does. A CSV may begin with
+ * a heading in brackets.
+ * @param head its beginning
+ */
+export const isJsonFile = (name: string, head: string): boolean =>
+  /\.json$/i.test(name) || /^\ufeff?\s*(?:\[\s*[\]{]|\{\s*["}])/.test(head);

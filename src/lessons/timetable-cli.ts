@@ -1,11 +1,11 @@
 /** The options of `import` that say how the files of a timetable program are read. */
-import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { CommandFailed, readJsonFile } from '../cli/command.ts';
 import { formatTable } from '../cli/output.ts';
 import { InvalidInput } from '../errors.ts';
 import { readInput } from '../input.ts';
+import { isJsonFile } from '../names.ts';
 import type { BatchRecord, TimetableAnswer, TimetableOptions } from './service.ts';
 
 /** As REST has them. */
@@ -74,13 +74,11 @@ export function refuseReadingOptions(options: ReadingOptions): void {
 }
 
 /**
- * The given format, or `json` if the first file is called so or begins as a list of objects or an object does; undefined: the
- * server detects it. A CSV may begin with a heading in brackets.
+ * The given format, or `json` if the first file is JSON; undefined: the server detects it.
  * @param head the beginning of the first file
  */
 export const formatOf = ({ format }: ReadingOptions, file: string, head: string): FileFormat | undefined =>
-  format ??
-  (path.extname(file).toLowerCase() === '.json' || /^(?:\[\s*[\]{]|\{\s*["}])/.test(head) ? 'json' : undefined);
+  format ?? (isJsonFile(file, head) ? 'json' : undefined);
 
 const periods = z.array(z.unknown());
 const weekdays = ['1', '2', '3', '4', '5', '6', '7'];

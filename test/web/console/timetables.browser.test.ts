@@ -79,6 +79,18 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
+  test('a CSV whose first heading is in brackets is a CSV, as on the command line', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=timetables&file=new');
+    await signIn();
+    await page
+      .getByLabel('Choose a file')
+      .setInputFiles({ name: 'plan.csv', mimeType: 'text/plain', buffer: Buffer.from('[Datum];Raum\n1;HS 101\n') });
+    await page.getByRole('heading', { name: 'plan.csv' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   /** 1,000 lessons in two rooms; the rows of `wrong` have a fault each. */
   function csvOf(count: number, wrong: ReadonlyMap<number, Record<string, string>> = new Map()): string {
     const rows = Array.from({ length: count }, (_, n) => {
@@ -199,6 +211,9 @@ describeInBrowser('The screen of timetables', () => {
         .join('\r\n');
     await drop(['a.ics', calendar('HS 101')], ['b.csv', 'Datum;Von\n1;2\n']);
     await page.getByText('These files are of different kinds.').waitFor();
+    // It is called so, as on the command line.
+    await drop(['plan.json', 'no JSON']);
+    await page.getByText('This JSON is not a list of jobs').waitFor();
     // Decoded otherwise than by the server, it would be corrected and sent with other letters.
     await drop(['dos.csv', Buffer.from('Raum;Fach\r\nHS 101;\x9abung\r\nHS 102;M\x81sik\r\n', 'latin1')]);
     await page.getByText('Line 3, dos.csv: the line is neither UTF-8 nor Windows-1252').waitFor();

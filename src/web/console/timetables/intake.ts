@@ -1,4 +1,5 @@
 /** Reads dropped files into rows: files of timetable programs, or the JSON of the API. Limits are checked before anything is sent. */
+import { isJsonFile } from '../../../names.ts';
 import { BadText, hasNoSubstitutions } from '../../../timetable-files/text.ts';
 import { limits } from '../client.ts';
 import { openSlices } from '../parts/slices.ts';
@@ -114,7 +115,7 @@ async function readOne({ name, content }: KeptFile): Promise<Read> {
   const text = await readText(content).catch((error: unknown) => {
     throw error instanceof BadText ? new Unreadable('noText', faultIn(name, error)) : error;
   });
-  if (/^\ufeff?\s*[[{]/.test(text)) return { format: 'Json', ...(await readJobs(name, text)) };
+  if (isJsonFile(name, text)) return { format: 'Json', ...(await readJobs(name, text)) };
   return /^\ufeff?\s*BEGIN:VCALENDAR/i.test(text) ? readCalendar(name, text) : await readTable(name, text);
 }
 
