@@ -381,4 +381,27 @@ describeInBrowser('Every day at the console', () => {
     expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
     await close();
   });
+
+  test('the week of a room is reached from the room, by mouse and keys, and from a booking', async () => {
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service);
+    await book('R101', `${day}T13:00:00Z`, { Subject: 'Choir' });
+    await open(`?screen=rooms&day=${day}`);
+    await signIn();
+    const week = page.getByRole('heading', { name: 'Week of R101' });
+    const row = page.getByRole('rowheader', { name: 'R101' });
+    await row.getByRole('link').click();
+    await week.waitFor();
+    await page.getByRole('cell', { name: 'Choir' }).waitFor();
+    await page.goBack();
+    await row.focus();
+    expect(await violations()).toEqual([]);
+    await page.keyboard.press('Enter');
+    await week.waitFor();
+    await page.goBack();
+    await page.getByRole('gridcell', { name: /Choir/ }).click();
+    await page.getByRole('dialog').getByRole('link', { name: 'R101: week' }).click();
+    await week.waitFor();
+    expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+    await close();
+  });
 });

@@ -7,6 +7,8 @@ type LinkProperties = {
   /** The members of its address. */
   members?: Readonly<Record<string, string>>;
   isCurrent?: boolean;
+  /** In a cell of a grid, which the keys of the grid open. */
+  inGrid?: boolean;
   children?: Child;
 };
 
@@ -18,7 +20,7 @@ export const opening = (open: () => void) => (event: MouseEvent) => {
 };
 
 /** A link to another screen. */
-export function ScreenLink({ screen, members = {}, isCurrent = false, children }: LinkProperties) {
+export function ScreenLink({ screen, members = {}, isCurrent = false, inGrid = false, children }: LinkProperties) {
   const open = opening(() => goToScreen(screen, members));
-  return html`<a href=${addressWith(members, { screen })} aria-current=${isCurrent ? 'page' : undefined} onClick=${open}>${children}</a>`;
+  return html`<a href=${addressWith(members, { screen })} aria-current=${isCurrent ? 'page' : undefined} tabindex=${inGrid ? -1 : undefined} onClick=${open}>${children}</a>`;
 }

@@ -7,6 +7,7 @@ export type Acts = {
   mayChange: (booking: Booking) => boolean;
   whyNot: (booking: Booking) => string;
   open: (booking: Booking) => void;
+  openWeek: (room: Room) => void;
   book: (room: Room, start: number, end: number) => void;
   move: (before: Booking, wanted: Booking) => void;
   cancel: (booking: Booking) => void;

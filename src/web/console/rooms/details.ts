@@ -2,13 +2,14 @@
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
 import { ask } from '../client.ts';
-import { offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
+import { dayAt, offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
 import { BookingDetailsDocument, type BookingDetailsQuery, type Scope } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { fact } from '../parts/fact.ts';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
+import { ScreenLink } from '../parts/link.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/rooms.ts';
 import { sayRule } from './repeat.ts';
@@ -31,7 +32,8 @@ type Read = Partial<NonNullable<BookingDetailsQuery['booking']>>;
 
 /** @param read the members that are not updated live */
 function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
-  const { start, end, timeZone, lessonSummary, organizer, checkIn, status, kind, description, resourceName } = booking;
+  const { start, end, timeZone, lessonSummary, organizer, checkIn, status, kind, description, resourceId, resourceName } =
+    booking;
   const elsewhere = offsetAt(timeZone, Date.parse(start)) !== offsetAt(ownZone, Date.parse(start));
   const state = [
     t().kinds[kind],
@@ -45,7 +47,7 @@ function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
   if (decision?.decidedBy) state.push(t().decidedBy(decision.verdict, decision.decidedBy.displayName, decision.reason));
   return html`<dl class="facts">
     ${fact(t().when, html`${rangeIn(timeZone, start, end)}${elsewhere && html`<br /><small>${t().yourTime(rangeIn(ownZone, start, end))}</small>`}`)}
-    ${fact(t().room, resourceName)}
+    ${fact(t().room, h(ScreenLink, { screen: 'changes', members: { room: resourceId, day: dayAt(timeZone, Date.parse(start)) }, children: t().weekOf(resourceName) }))}
     ${fact(t().organizer, organizer?.displayName)}
     ${fact(t().classes, lessonSummary?.classes?.join(', '))}
     ${fact(t().teachers, lessonSummary?.teachers?.join(', '))}

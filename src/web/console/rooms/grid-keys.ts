@@ -89,7 +89,8 @@ export function pressKey(
   function open(): void {
     if (!room) return;
     if (stop?.booking) acts.open(stop.booking);
-    else if (stop) {
+    else if (!stop) acts.openWeek(room);
+    else {
       const day = Math.floor(stop.start / dayMinutes);
       const start = instantOf(
         room.timeZone,

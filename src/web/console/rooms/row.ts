@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
 import { type Component, h, html } from '../parts/html.ts';
+import { ScreenLink } from '../parts/link.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/rooms.ts';
 import { fractionAt, type Scale } from './geometry.ts';
@@ -82,8 +83,8 @@ const Row: Component<RowProperties> = (properties) => {
   const facts = [capacity && t().seats(capacity), showZone && room.timeZone].filter(Boolean).join(' · ');
   return html`
     <div role="row" class="row" data-row=${index} aria-rowindex=${index + 2} style=${{ transform: `translateY(${index * rowHeight}px)` }}>
-      <div role="rowheader" class="name" data-cell="room" tabindex=${active === 'room' ? 0 : -1} title="${name} ${room.equipment.join(', ')}">
-        <b>${name}</b>${problems > 0 && html`<em class="problems">${t().problems(problems)}</em>`}<span>${facts}</span>
+      <div role="rowheader" class="name" data-cell="room" tabindex=${active === 'room' ? 0 : -1} title="${[t().weekOf(name), ...room.equipment].join(', ')}">
+        ${h(ScreenLink, { screen: 'changes', members: { room: room.id, day: store.day }, inGrid: true, children: html`<b>${name}</b>` })}${problems > 0 && html`<em class="problems">${t().problems(problems)}</em>`}<span>${facts}</span>
       </div>
       <div role="none" class="track" style=${{ backgroundImage: closedBackground(room, store, scale) }}>
         ${isNow && html`<i class="now" style=${{ left: percent(fractionAt(scale, nowAt)) }}></i>`}

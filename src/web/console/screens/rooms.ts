@@ -1,6 +1,6 @@
 /** Rooms: who has which room when, live; to book, move and cancel. */
 import { useEffect, useMemo } from 'preact/hooks';
-import { go, place } from '../address.ts';
+import { go, goToScreen, place } from '../address.ts';
 import { addDays, dayAt, dayMinutes, instantOf, minute, ownZone, zoneText } from '../clock.ts';
 import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
@@ -116,6 +116,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
       mayChange,
       whyNot: () => problemTexts()['Forbidden'] ?? '',
       open: ({ id }) => go({ booking: id }),
+      openWeek: ({ id }) => goToScreen('changes', { room: id, day: store.day }),
       book: ({ id }, start, end) => show({ draft: { roomId: id, start, end } }),
       move: (before, wanted) => void steps.move(before, wanted),
       cancel: (booking) => mayChange(booking) && steps.cancel(booking),
