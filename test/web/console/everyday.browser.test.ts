@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Browser } from 'playwright-core';
 import { addDays } from '../../../src/time/days.ts';
 import { makeTenant } from '../../_util/factories.ts';
+import { lessonClient } from '../../_util/lessons.ts';
 import { until } from '../../_util/process.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
@@ -402,6 +403,47 @@ describeInBrowser('Every day at the console', () => {
     await page.getByRole('dialog').getByRole('link', { name: 'R101: week' }).click();
     await week.waitFor();
     expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+    await close();
+  });
+
+  test('a retired room with only blocks offers to cancel them, not to move them, and what stays includes lessons', async () => {
+    const { db } = service.context;
+    const tenant = await makeTenant(db, { code: 'retiring', rooms: ['B101', 'B102'] });
+    const token = await service.signIn(tenant, 'Admin');
+    const answer = await fetch(`${service.url}/retiring/api/v1.0/bookings`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        ResourceId: tenant.resources.find(({ name }) => name === 'B101')?.id,
+        Start: `${day}T08:00:00Z`,
+        End: `${day}T09:00:00Z`,
+        Subject: 'Paint',
+        Kind: 'Block',
+      }),
+    });
+    expect(answer.status).toBe(201);
+    const lesson = { LektionId: '1', RessourceName: 'B101', Beginn: `${day}T10:00:00Z`, Ende: `${day}T11:00:00Z` };
+    await lessonClient({ url: service.url, tenant }, token).importJobs([{ JobID: 'plan', LektionList: [lesson] }]);
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, { ...service, tenant });
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    await open('?screen=master');
+    await signIn();
+    await button('B101').click();
+    await button('Retire …').click();
+    await button('Retire').click();
+    // The block and the lesson.
+    await page.getByText('B101 is retired. 2 stay there.').first().waitFor();
+    await button('B101').click();
+    await button('What is still to come …').click();
+    const choice = page.getByLabel('What shall happen to the bookings?');
+    expect([await choice.inputValue(), await choice.locator('option').allInnerTexts()]).toEqual([
+      'Cancel',
+      ['cancel them, blocks too'],
+    ]);
+    expect(await violations()).toEqual([]);
+    await button('Cancel or move').click();
+    await page.getByText('B101 is retired. 1 cancelled. 1 stays there.').first().waitFor();
+    expect(complaints).toEqual([]);
     await close();
   });
 });

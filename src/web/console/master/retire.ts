@@ -33,7 +33,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
   const { id, name, locationId, active } = room;
   const timeZone = locations.find((location) => location.id === locationId)?.timeZone ?? 'UTC';
   const asked = useAsked(async (stop) => (await ask(RetirementPreviewDocument, { id }, stop)).retirementPreview, [id]);
-  const [futureBookings, setFuture] = useState<FutureBookings>(active ? 'Keep' : 'Move');
+  const [chosen, setFuture] = useState<FutureBookings>();
   const [resourceId, setTarget] = useState('');
   const [skips, setSkips] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
@@ -50,7 +50,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
     if (refused) toastRefusal(refused);
     onDone();
   }
-  async function retire(version: number, digest: string): Promise<void> {
+  async function retire(version: number, digest: string, futureBookings: FutureBookings): Promise<void> {
     const isMove = futureBookings === 'Move';
     setBusy(true);
     const { done, refused } = await act(RetireResourceDocument, {
@@ -67,7 +67,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
     }
     // Undo brings back only the room, not bookings that were cancelled or moved.
     const undo = active && done.cancelled + done.moved === 0 ? () => void putBack(done.version) : undefined;
-    toast(t().retiredNow(name, done.cancelled, done.moved, done.kept.bookings + done.kept.blocks), { undo });
+    toast(t().retiredNow(name, done.cancelled, done.moved, done.kept.bookings + done.kept.blocks + done.kept.lessons), { undo });
     onDone();
     onClose();
   }
@@ -75,8 +75,12 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
     if (!preview) return html`<p>${t().isGone}</p>`;
     const there = counted.filter((what) => preview[what] > 0);
     const hasBookings = preview.bookings + preview.blocks > 0;
+    // Blocks stay when bookings move.
+    const choices = futures.filter((value) => (value === 'Keep' ? active : value === 'Cancel' || preview.bookings > 0));
+    const futureBookings =
+      choices.find((value) => value === chosen) ?? (active ? 'Keep' : preview.bookings > 0 ? 'Move' : 'Cancel');
     return html`
-      <form onSubmit=${submit(() => isBusy || retire(preview.version, preview.digest))}>
+      <form onSubmit=${submit(() => isBusy || retire(preview.version, preview.digest, futureBookings))}>
         ${active && html`<h3>${t().ahead}</h3>`}
         ${
           there.length === 0
@@ -91,9 +95,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
             label: t().whatThen,
             value: futureBookings,
             onInput: (text) => setFuture(text as FutureBookings),
-            choices: futures
-              .filter((value) => active || value !== 'Keep')
-              .map((value) => ({ value, text: t().futures[value] })),
+            choices: choices.map((value) => ({ value, text: t().futures[value] })),
           })
         }
         ${
