@@ -371,7 +371,7 @@ describeInBrowser('Every day at the console', () => {
     expect(await violations()).toEqual([]);
     await page.getByRole('button', { name: /^Cancel Exam \(M102, / }).click();
     await page.getByRole('row', { name: /Exam .*about to be cancelled/ }).waitFor();
-    await page.getByRole('button', { name: 'Close message' }).click();
+    await page.getByRole('button', { name: 'Do it now' }).click();
     await page.getByRole('row', { name: /Exam Booking, cancelled/ }).waitFor();
     await page.getByRole('link', { name: 'Rehearsal' }).click();
     await page.getByRole('dialog').getByText('M101').waitFor();
