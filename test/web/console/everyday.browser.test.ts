@@ -446,4 +446,49 @@ describeInBrowser('Every day at the console', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('changed weekly hours list the bookings that they leave outside, before they are saved', async () => {
+    const { db } = service.context;
+    const tenant = await makeTenant(db, { code: 'weekly', rooms: ['W101', 'W102', 'W103'] });
+    const { mandatorId: mandator_id, locationId: location_id } = tenant;
+    const idOf = (room: string) => tenant.resources.find(({ name }) => name === room)?.id as number;
+    const all = { mandator_id, location_id, weekdays: [1, 2, 3, 4, 5, 6, 7], opens: '07:00', closes: '20:00' };
+    await db
+      .insertInto('opening_rule')
+      .values([all, { ...all, resource_id: idOf('W103') }])
+      .execute();
+    const token = await service.signIn(tenant, 'Admin');
+    const weekAhead = new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 10);
+    for (const [room, hour, Subject] of [
+      ['W101', 16, 'Late'],
+      ['W102', 10, 'Early'],
+      ['W103', 16, 'Own hours'],
+    ] as const) {
+      const answer = await fetch(`${service.url}/weekly/api/v1.0/bookings`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          ResourceId: idOf(room),
+          Start: `${weekAhead}T${hour}:00:00Z`,
+          End: `${weekAhead}T${hour + 1}:00:00Z`,
+          Subject,
+        }),
+      });
+      expect(answer.status).toBe(201);
+    }
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, { ...service, tenant });
+    await open('?screen=master&part=hours');
+    await signIn();
+    const weekday = ((new Date(weekAhead).getUTCDay() + 6) % 7) + 1;
+    const name = ['', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'][weekday];
+    await page.getByRole('button', { name: new RegExp(`^${name},? 07:00–20:00`) }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Closes').fill('15:00');
+    await page.getByRole('button', { name: 'Take over' }).click();
+    await page.getByText('1 booking is outside of these hours then.').waitFor();
+    await page.getByRole('link', { name: /^W101, / }).waitFor();
+    expect(await page.getByText(/Early|Own hours/).count()).toBe(0);
+    expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
+    await close();
+  });
 });

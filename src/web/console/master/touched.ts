@@ -1,13 +1,14 @@
-/** Future bookings that an exception, while it is edited, would leave outside of the opening hours. */
+/** Future bookings that an exception or weekly hours, while they are edited, would leave outside of the opening hours. */
 import { addressWith } from '../address.ts';
 import { ask } from '../client.ts';
-import { addDays, dayAt, daysBetween, instantOf, isDay, moment } from '../clock.ts';
+import { addDays, dayAt, daysBetween, instantOf, isDay, moment, weekdayOf } from '../clock.ts';
 import {
   BookingsOnDaysDocument,
   type BookingsOnDaysQuery,
   type ExceptionsFragment,
   HoursOnDaysDocument,
   type HoursOnDaysQuery,
+  LocationListsDocument,
 } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -16,6 +17,7 @@ import { isOpenAt } from '../rooms/closed-hint.ts';
 import type { Span } from '../rooms/geometry.ts';
 import { t } from '../texts/hours.ts';
 import type { Owner } from './owner.ts';
+import { type Period, periodsOf } from './week.ts';
 
 export type Exception = Pick<ExceptionsFragment['items'][number], 'fromDate' | 'toDate' | 'closed' | 'reason'> & {
   periods: readonly { opens: string; closes: string }[];
@@ -25,6 +27,14 @@ type Hours = NonNullable<HoursOnDaysQuery['openingHours']>['resources'][number];
 type Dates = Pick<Exception, 'fromDate' | 'toDate'>;
 /** @param old the dates of the exception before it is edited */
 type TouchedProperties = { owner: Owner; exception: Exception; old: Dates | undefined };
+
+/** What opening hours would be on some days. */
+type Change = Dates & {
+  /** When it would be open, in their order. */
+  open: readonly Span[];
+  /** Whether this is so for a room on a day. */
+  applies: (hours: Hours | undefined, day: string) => boolean;
+};
 
 /** The most days that are examined. */
 const mostDays = 366;
@@ -65,9 +75,7 @@ function applies(hours: Hours | undefined, day: string, { owner, exception, old 
   return !hours.exceptions.some(goesBefore);
 }
 
-async function readTouched(properties: TouchedProperties, stop: AbortSignal) {
-  const { owner, exception } = properties;
-  const { fromDate, toDate } = exception;
+async function readTouched(owner: Owner, { fromDate, toDate, open, applies }: Change, stop: AbortSignal) {
   const { timeZone, locationId, subject, id } = owner;
   const [first, last] = [instantOf(timeZone, fromDate, 0), instantOf(timeZone, addDays(toDate, 1), 0)];
   const from = Math.max(first, present());
@@ -82,10 +90,9 @@ async function readTouched(properties: TouchedProperties, stop: AbortSignal) {
   const days = { from: fromDate, to: toDate };
   const { openingHours } = await ask(HoursOnDaysDocument, { locationId, ...days }, stop);
   const hoursOf = new Map(openingHours?.resources.map((hours) => [hours.resourceId, hours]));
-  const open = opened(exception, timeZone);
   const isTouched = ({ resourceId, start, end }: Booking) => {
     const span = { start: Math.max(Date.parse(start), first), end: Math.min(Date.parse(end), last) };
-    return applies(hoursOf.get(resourceId), dayAt(timeZone, span.start), properties) && !isOpenAt(open, span);
+    return applies(hoursOf.get(resourceId), dayAt(timeZone, span.start)) && !isOpenAt(open, span);
   };
   const read = async (after: string | null) => (await ask(BookingsOnDaysDocument, { filter, after }, stop)).bookings;
   const touched: Booking[] = [];
@@ -101,9 +108,10 @@ async function readTouched(properties: TouchedProperties, stop: AbortSignal) {
   return { touched, count, hasMore: after !== null };
 }
 
-const List: Component<TouchedProperties> = (properties) => {
-  const { owner, exception } = properties;
-  const asked = useAsked((stop) => readTouched(properties, stop), [JSON.stringify(exception)]);
+/** @param what is asked again when it changes */
+const List: Component<{ owner: Owner; what: string; change: (stop: AbortSignal) => Promise<Change> }> = (properties) => {
+  const { owner, what, change } = properties;
+  const asked = useAsked(async (stop) => readTouched(owner, await change(stop), stop), [what]);
   return html`<div>${showAsked(asked, ({ touched, count, hasMore }) =>
     touched.length === 0
       ? html`<p class="hint" role="status">${hasMore ? t().noneOfFirst(count) : t().noneTouched}</p>`
@@ -128,5 +136,53 @@ export const Touched: Component<TouchedProperties> = ({ owner, exception, old })
     fromDate <= toDate &&
     daysBetween(fromDate, toDate) < mostDays &&
     (closed || periods.every(({ opens, closes }) => isTime(opens) && isTime(closes)));
-  return isComplete ? h(List, { owner, exception: { ...exception, reason: null }, old }) : null;
+  const wanted = { owner, exception: { ...exception, reason: null }, old };
+  const change = async (): Promise<Change> => ({
+    fromDate,
+    toDate,
+    open: opened(exception, owner.timeZone),
+    applies: (hours, day) => applies(hours, day, wanted),
+  });
+  return isComplete ? h(List, { owner, what: JSON.stringify(wanted.exception), change }) : null;
+};
+
+/** When weekly hours are open on days; one that begins on the day before may reach into the first. */
+const openedWeekly = (periods: readonly Period[], first: string, timeZone: string): Span[] =>
+  Array.from({ length: mostDays + 1 }, (_, at) => addDays(first, at - 1)).flatMap((day) =>
+    periods
+      .filter(
+        ({ day: weekday, validFrom, validTo }) =>
+          weekday === weekdayOf(day) + 1 && (!validFrom || validFrom <= day) && (!validTo || day <= validTo),
+      )
+      .map(({ from, to }) => ({ start: instantOf(timeZone, day, from), end: instantOf(timeZone, day, to) }))
+      .sort((one, other) => one.start - other.start),
+  );
+
+/** Whether weekly hours apply on a day: not on the days of exceptions, nor to rooms with hours of their own. */
+const appliesWeekly = (owner: Owner, hours: Hours | undefined, day: string): boolean =>
+  hours !== undefined &&
+  (owner.subject === 'Resource' || hours.weekly.every(({ resourceId }) => resourceId === null)) &&
+  !hours.exceptions.some(({ fromDate, toDate }) => fromDate <= day && day <= toDate);
+
+/** Of weekly hours. Without any, a location is always open, and a room has the hours of its location. */
+export const TouchedByWeek: Component<{ owner: Owner; periods: readonly Period[] }> = ({ owner, periods }) => {
+  const { subject, locationId, timeZone } = owner;
+  const fromDate = dayAt(timeZone, present());
+  const change = async (stop: AbortSignal): Promise<Change> => {
+    const isOfLocation = subject === 'Resource' && periods.length === 0;
+    const { rules } = isOfLocation ? await ask(LocationListsDocument, { id: locationId }, stop) : { rules: undefined };
+    const weekly = isOfLocation ? periodsOf(rules?.items ?? []) : periods;
+    return {
+      fromDate,
+      toDate: addDays(fromDate, mostDays - 1),
+      open: openedWeekly(weekly, fromDate, timeZone),
+      applies: (hours, day) => weekly.length > 0 && appliesWeekly(owner, hours, day),
+    };
+  };
+  return html`
+    <div>
+      <p class="hint">${t().examined(mostDays)}</p>
+      ${h(List, { owner, what: JSON.stringify(periods), change })}
+    </div>
+  `;
 };

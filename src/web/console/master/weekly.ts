@@ -13,6 +13,7 @@ import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
 import type { Owner } from './owner.ts';
 import { readStale, type Stale, StaleBox } from './record.ts';
+import { TouchedByWeek } from './touched.ts';
 import {
   closesText,
   closingOf,
@@ -142,6 +143,7 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
       ${stale && h(StaleBox, { stale })}
       ${h(WeekGrid, { periods: shown, hasHours: periods.length > 0, season, onChange: (before, after) => replace(before, after ? [after] : []), onOpen: (period) => setOpened({ period }) })}
       <p class="hint">${t().gridHint}</p>
+      ${typed && h(TouchedByWeek, { owner, periods })}
       ${h(RefusedBox, { refusal })}
       ${
         typed &&
