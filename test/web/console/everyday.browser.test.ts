@@ -491,4 +491,31 @@ describeInBrowser('Every day at the console', () => {
     expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
     await close();
   });
+
+  test('a fault names its field as the form does, and no member of the API', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service, { language: 'de' });
+    await open('?screen=master&part=locations&record=new');
+    await signIn();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Außenstelle');
+    await dialog.getByLabel('Zeitzone').fill('Europe/Nowhere');
+    await dialog.getByRole('button', { name: 'Anlegen' }).click();
+    await dialog.locator('.field.wrong .fault').waitFor();
+    expect(await dialog.locator('.fault').allInnerTexts()).toEqual([expect.not.stringMatching(/^[\w.]+: /)]);
+    // One that no input of the form shows, and one that is only in the message.
+    for (const errors of [[{ field: 'input.name', pointer: null, code: 'Odd', message: 'input.name: must be odd.' }], []]) {
+      const extensions = { code: 'BAD_USER_INPUT', errors };
+      await page.route(/\/graphql$/, (route) =>
+        /\bmutation [A-Z]/.test(route.request().postData() ?? '')
+          ? route.fulfill({ json: { errors: [{ message: 'input.name: must be odd.', extensions }] } })
+          : route.fallback(),
+      );
+      await dialog.getByRole('button', { name: 'Anlegen' }).click();
+      await dialog.getByText('Name: must be odd.').waitFor();
+      expect(await dialog.getByText('input.name').count()).toBe(0);
+      await page.unrouteAll();
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import type { Fault, Refusal } from '../client.ts';
 import { dayText, minute, momentText, ownZone } from '../clock.ts';
 import { language } from '../look.ts';
-import { limitTexts, problemTexts } from '../texts/problems.ts';
+import { limitTexts, memberTexts, problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
 import { html } from './html.ts';
@@ -23,10 +23,10 @@ export function sayRefusal({
   const known = isVague ? undefined : problemTexts()[conflicts.length > 0 ? 'RoomOccupied' : code];
   const more =
     language.value === 'en' && message && !leadsToFaults && code !== 'Offline' && code !== 'PreconditionFailed'
-      ? message
+      ? withLabels(message)
       : undefined;
   const wait = retryAfterSeconds ? ` ${t().retryAfter(retryAfterSeconds)}` : '';
-  return (more ?? known ?? message) + wait;
+  return (more ?? known ?? withLabels(message)) + wait;
 }
 
 /** What a limit allows; empty if the fault has no figures. @param timeZone of its room */
@@ -48,9 +48,26 @@ function sayLimit({ code, limit }: Fault, timeZone: string): string {
   return said.filter(Boolean).join(' ');
 }
 
-/** @param timeZone of the room that the fault is about */
-export function sayFault(fault: Fault, timeZone = ownZone): string {
-  const { code, message } = fault;
+/** The members of the API at the beginning of a message: `input.name: …`. */
+const leadingMembers = /^((?:[a-z]\w*[\w.[\]]*)(?:, [a-z]\w*[\w.[\]]*)*): /;
+
+/** The label of a member of the API; its name if no form has it. */
+function labelOf(member: string): string {
+  const name = member.split(/[.[\]]+/).findLast((part) => /^[a-z]/i.test(part)) ?? member;
+  return memberTexts()[name] ?? name;
+}
+
+/** A message with labels in place of the members that it begins with. */
+const withLabels = (message: string): string =>
+  message.replace(leadingMembers, (_, members: string) => `${members.split(', ').map(labelOf).join(', ')}: `);
+
+/**
+ * @param timeZone of the room that the fault is about
+ * @param isNamed whether the label of its input is shown beside it
+ */
+export function sayFault(fault: Fault, timeZone = ownZone, isNamed = true): string {
+  const { code, message: whole } = fault;
+  const message = isNamed ? whole.replace(leadingMembers, '') : withLabels(whole);
   const known = problemTexts()[code];
   const figures = sayLimit(fault, timeZone);
   if (known && figures) return `${known} ${figures}`;
@@ -61,7 +78,7 @@ export function sayFault(fault: Fault, timeZone = ownZone): string {
 
 /** A refusal as a message, which has no inputs beside which its faults could be shown. @param timeZone as of `sayFault` */
 export const toastRefusal = (refusal: Refusal, timeZone?: string): void =>
-  toast(refusal.faults.map((fault) => sayFault(fault, timeZone)).join(' ') || sayRefusal(refusal), { kind: 'fault' });
+  toast(refusal.faults.map((fault) => sayFault(fault, timeZone, false)).join(' ') || sayRefusal(refusal), { kind: 'fault' });
 
 /** The fault of an input, by its name in the API. @param timeZone as of `sayFault` */
 export const faultAt = (refusal: Refusal | undefined, field: string, timeZone?: string): string | undefined => {
@@ -78,7 +95,7 @@ export function RefusedBox({ refusal, fields = [] }: { refusal: Refusal | undefi
   return html`
     <div class="refused" role="alert">
       <p>${sayRefusal(refusal)}</p>
-      ${others.length > 0 && html`<ul>${others.map((fault) => html`<li>${fault.field ? `${fault.field}: ` : ''}${sayFault(fault)}</li>`)}</ul>`}
+      ${others.length > 0 && html`<ul>${others.map((fault) => html`<li>${fault.field ? `${labelOf(fault.field)}: ` : ''}${sayFault(fault)}</li>`)}</ul>`}
       ${traceId && html`<p class="trace">${t().trace} <code ref=${trace}>${traceId}</code> <button type="button" class="quiet" onClick=${() => void copy(traceId, trace.current)}>${t().copy}</button></p>`}
     </div>
   `;
