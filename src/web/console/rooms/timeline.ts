@@ -131,14 +131,15 @@ export const Timeline: Component<TimelineProperties> = (properties) => {
     return key && roomId ? { roomId, key } : undefined;
   };
   const onFocusIn = (event: FocusEvent) => {
-    (view.current as HTMLDivElement).dataset['focus'] = 'in';
+    // A dialog gives the focus back even while the screen is being left.
+    (event.currentTarget as HTMLDivElement).dataset['focus'] = 'in';
     const at = whereOf(event.target);
     if (at) lastLeft.current = (event.target as HTMLElement).offsetLeft;
     if (at && (at.roomId !== cursor.roomId || at.key !== cursor.key)) setCursor(at);
   };
   const onFocusOut = (event: FocusEvent) => {
     // Without a next element, the focused one has gone, or the window has lost the focus.
-    if (event.relatedTarget) delete (view.current as HTMLDivElement).dataset['focus'];
+    if (event.relatedTarget) delete (event.currentTarget as HTMLDivElement).dataset['focus'];
   };
 
   const shownRows = Math.max(1, Math.floor((view.current?.clientHeight ?? 400) / rowHeight) - 2);
