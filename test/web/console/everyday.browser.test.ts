@@ -518,4 +518,41 @@ describeInBrowser('Every day at the console', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('Back closes a dialog and stays on its screen', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=master');
+    await signIn();
+    const dialog = page.getByRole('dialog');
+    const link = (name: string) => page.getByRole('link', { name, exact: true }).click();
+    const button = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
+    const backFrom = async (title: string | RegExp, rest: number) => {
+      await page.getByRole('dialog', { name: title }).waitFor();
+      await page.goBack();
+      await page.getByRole('dialog', { name: title }).waitFor({ state: 'detached' });
+      expect({ title, left: await dialog.count() }).toEqual({ title, left: rest });
+    };
+    // What was opened from the form of a record leads back to the form.
+    await button('R101');
+    await button('Retire …');
+    await backFrom('Retire R101', 1);
+    await backFrom('R101', 0);
+    await link('Opening hours');
+    await button('New hours …');
+    await backFrom('New hours', 0);
+    await button('New exception …');
+    await backFrom('New exception', 0);
+    await page.getByText('Opening hours of').first().waitFor();
+    await link('Persons');
+    await button('Admin of school');
+    await button('PINs …');
+    await backFrom(/^PINs/, 1);
+    await backFrom('Admin of school', 0);
+    await link('Door signs');
+    await button('Pair a sign …');
+    await backFrom('Pair a sign', 0);
+    await page.getByRole('heading', { name: 'Door signs' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

@@ -7,6 +7,7 @@ import type { ExceptionsFragment, OpeningExceptionInput } from '../generated/gra
 import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, once, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { useOpened } from '../parts/opened.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
@@ -106,14 +107,14 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
 
 export const Exceptions: Component<ExceptionsProperties> = (properties) => {
   const { exceptions, owner } = properties;
-  const [opened, setOpened] = useState<{ at: number | undefined }>();
+  const { opened, show, close } = useOpened<{ at: number | undefined }>('exception');
   const rows = exceptions.items.map((exception, at) => ({ ...exception, at }));
   return html`
     <div class="panel form">
       <div class="tools">
         <h2>${t().exceptions}</h2>
         <span class="gap"></span>
-        <button type="button" onClick=${() => setOpened({ at: undefined })}>${t().newException} …</button>
+        <button type="button" onClick=${() => show({ at: undefined })}>${t().newException} …</button>
       </div>
       ${
         rows.length === 0
@@ -129,7 +130,7 @@ export const Exceptions: Component<ExceptionsProperties> = (properties) => {
                   title: t().from,
                   value: ({ fromDate }) => fromDate,
                   show: ({ at, fromDate }) =>
-                    html`<button type="button" class="link" onClick=${() => setOpened({ at })}>${dayText(fromDate, 'medium')}</button>`,
+                    html`<button type="button" class="link" onClick=${() => show({ at })}>${dayText(fromDate, 'medium')}</button>`,
                 },
                 {
                   key: 'to',
@@ -143,6 +144,6 @@ export const Exceptions: Component<ExceptionsProperties> = (properties) => {
             })
       }
     </div>
-    ${opened && h(ExceptionForm, { ...properties, at: opened.at, onClose: () => setOpened(undefined) })}
+    ${opened && h(ExceptionForm, { ...properties, at: opened.at, onClose: close })}
   `;
 };

@@ -8,6 +8,7 @@ import { ChangePersonDocument, CreatePersonDocument, MasterPersonDocument, type 
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field, type FieldProperties } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { useOpened } from '../parts/opened.ts';
 import { table } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
@@ -26,7 +27,11 @@ const zones = Intl.supportedValuesOf('timeZone');
 const codeOf = (text: string) => text.trim() || null;
 
 const PersonForm: Component<FormProperties> = ({ person, onSaved, onClose }) => {
-  const [within, setWithin] = useState<'pins' | 'erasure'>();
+  const { opened: within, show, close } = useOpened<'pins' | 'erasure'>('within');
+  const closeAll = () => {
+    close();
+    onClose();
+  };
   const draft = useRecord<Values, Person>({
     record: person,
     subject: 'Person',
@@ -50,8 +55,8 @@ const PersonForm: Component<FormProperties> = ({ person, onSaved, onClose }) => 
     onSaved,
   });
   const { base, values, set } = draft;
-  if (base && within === 'pins') return h(Pins, { person: base, onClose });
-  if (base && within === 'erasure') return h(Erasure, { person: base, onDone: onSaved, onClose });
+  if (base && within === 'pins') return h(Pins, { person: base, onClose: closeAll });
+  if (base && within === 'erasure') return h(Erasure, { person: base, onDone: onSaved, onClose: closeAll });
   const input = (member: Exclude<keyof Values, 'active'>, more: Partial<FieldProperties> = {}) =>
     memberField(draft, member, more);
   const known = roles.find((role) => role === values.role);
@@ -71,8 +76,8 @@ const PersonForm: Component<FormProperties> = ({ person, onSaved, onClose }) => 
     more:
       base &&
       html`
-        <button type="button" onClick=${() => setWithin('pins')}>${t().pins} …</button>
-        <button type="button" class="danger" onClick=${() => setWithin('erasure')}>${t().erase} …</button>
+        <button type="button" onClick=${() => show('pins')}>${t().pins} …</button>
+        <button type="button" class="danger" onClick=${() => show('erasure')}>${t().erase} …</button>
       `,
   });
 };

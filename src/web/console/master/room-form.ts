@@ -1,5 +1,4 @@
 /** The form of a room: creates, changes, moves and retires it, and takes it back into use. */
-import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
 import { act, ask } from '../client.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from '../generated/graphql.ts';
 import type { FieldProperties } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { useOpened } from '../parts/opened.ts';
 import { toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
@@ -99,7 +99,7 @@ type RoomFormProperties = {
 
 export const RoomForm: Component<RoomFormProperties> = (properties) => {
   const { room, rooms, locations, policies, onSaved, onClose } = properties;
-  const [isRetiring, setRetiring] = useState(false);
+  const retiring = useOpened<true>('retire');
   const inUse = locations.filter(({ active, id }) => active || id === room?.locationId);
   const change = ({ id, version }: Room, input: ChangeResourceInput) =>
     act(ChangeResourceDocument, { id, version, input });
@@ -137,13 +137,16 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
   const rule = (member: CalendarRule) =>
     input(member, { choices: [{ value: '', text: t().asSchool }, ...choicesOfRule(member)] });
   const isMoving = base && values.locationId !== base.locationId;
-  if (base && isRetiring)
+  if (base && retiring.opened)
     return h(Retirement, {
       room: base,
       rooms,
       locations,
       onDone: onSaved,
-      onClose,
+      onClose: () => {
+        retiring.close();
+        onClose();
+      },
     });
   return h(RecordDialog, {
     title: base?.name ?? t().newRoom,
@@ -172,10 +175,10 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
       html`
         ${
           base.active
-            ? html`<button type="button" class="danger" onClick=${() => setRetiring(true)}>${t().retire}</button>`
+            ? html`<button type="button" class="danger" onClick=${() => retiring.show(true)}>${t().retire}</button>`
             : html`
               <button type="button" onClick=${() => void setActive(base, true)}>${t().putBack}</button>
-              <button type="button" onClick=${() => setRetiring(true)}>${t().clear}</button>`
+              <button type="button" onClick=${() => retiring.show(true)}>${t().clear}</button>`
         }
       `,
   });

@@ -8,6 +8,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
+import { useOpened } from '../parts/opened.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
@@ -91,7 +92,7 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
   const [base, setBase] = useState(rules);
   const [typed, setTyped] = useState<readonly Period[]>();
   const [season, setSeason] = useState<Season>({ validFrom: null, validTo: null });
-  const [opened, setOpened] = useState<{ period: Period | undefined }>();
+  const { opened, show, close } = useOpened<{ period: Period | undefined }>('hours');
   const [refusal, setRefusal] = useState<Refusal>();
   const [stale, setStale] = useState<Stale>();
   const [isBusy, setBusy] = useState(false);
@@ -137,11 +138,11 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
         <h2>${t().weekly}</h2>
         ${seasons.length > 1 && h(Field, { label: t().valid, hideLabel: true, value: seasonKey(season), onInput: (key) => setSeason(seasons.find((each) => seasonKey(each) === key) ?? season), choices: seasons.map((each) => ({ value: seasonKey(each), text: seasonText(each) })) })}
         <span class="gap"></span>
-        <button type="button" onClick=${() => setOpened({ period: undefined })}>${t().newPeriod} …</button>
+        <button type="button" onClick=${() => show({ period: undefined })}>${t().newPeriod} …</button>
       </div>
       ${periods.length === 0 && html`<p>${owner.subject === 'Resource' ? t().ofLocation : t().alwaysOpen}</p>`}
       ${stale && h(StaleBox, { stale })}
-      ${h(WeekGrid, { periods: shown, hasHours: periods.length > 0, season, onChange: (before, after) => replace(before, after ? [after] : []), onOpen: (period) => setOpened({ period }) })}
+      ${h(WeekGrid, { periods: shown, hasHours: periods.length > 0, season, onChange: (before, after) => replace(before, after ? [after] : []), onOpen: (period) => show({ period }) })}
       <p class="hint">${t().gridHint}</p>
       ${typed && h(TouchedByWeek, { owner, periods })}
       ${h(RefusedBox, { refusal })}
@@ -162,7 +163,7 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
           replace(opened.period, after);
           if (after[0]) setSeason(seasonOf(after[0]));
         },
-        onClose: () => setOpened(undefined),
+        onClose: close,
       })
     }
   `;

@@ -1,6 +1,5 @@
-/** The dialogs of the plan: which is open, as the address says too, so that Back closes it. */
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { go, place } from '../address.ts';
+/** The dialogs of the plan. */
+import { go } from '../address.ts';
 import type { Alternative, Refusal } from '../client.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { type Component, h } from '../parts/html.ts';
@@ -8,38 +7,12 @@ import { RefusedBox } from '../parts/refused.ts';
 import { t } from '../texts/rooms.ts';
 import { BookingForm } from './booking-form.ts';
 import { ConflictList } from './conflict.ts';
-import { type Draft, readKept } from './draft.ts';
+import type { Draft } from './draft.ts';
 import { Requests } from './requests.ts';
 import type { Steps } from './steps.ts';
 import type { Booking, Room, Store } from './store.ts';
 
 export type Opened = { draft: Draft } | { conflict: { wanted: Booking; refusal: Refusal } } | { requests: true };
-
-/** The dialog that is open. The address alone does not open one. */
-export function useOpened() {
-  const [opened, setOpened] = useState<Opened | undefined>(() => {
-    const draft = readKept();
-    return draft && { draft };
-  });
-  const isOpen = place.value['dialog'] !== undefined;
-  const wasOpen = useRef(isOpen);
-  useEffect(() => {
-    if (wasOpen.current && !isOpen) setOpened(undefined);
-    if (isOpen && !opened) go({ dialog: undefined }, 'replace');
-    wasOpen.current = isOpen;
-  }, [isOpen]);
-  return {
-    opened,
-    show(next: Opened): void {
-      setOpened(next);
-      go({ dialog: 'open' });
-    },
-    close(): void {
-      setOpened(undefined);
-      go({ dialog: undefined }, 'replace');
-    },
-  };
-}
 
 type DialogsProperties = {
   opened: Opened | undefined;

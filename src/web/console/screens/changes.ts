@@ -1,5 +1,5 @@
 /** Changes of the day: what is cancelled, moved and substituted, by class, teacher or room; to change, and to print. */
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { addressWith, go, place } from '../address.ts';
 import { LessonForm } from '../changes/edit.ts';
 import { groupings, groupsOf, type Lesson, readDay, type Wish } from '../changes/lessons.ts';
@@ -12,6 +12,7 @@ import { DayField } from '../parts/day-field.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { opening } from '../parts/link.ts';
+import { useOpened } from '../parts/opened.ts';
 import { useRefresh } from '../parts/refresh.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { present } from '../present.ts';
@@ -40,7 +41,7 @@ const Day: Component<Read> = ({ rooms, locations }) => {
   const asked = useAsked((stop) => readDay(wish, rooms, stop), [day, all, all ? `${by} ${only}` : '']);
   useRefresh(asked.reload, FollowLessonsDocument);
   const mayEdit = person.value?.mayImport === true;
-  const [edited, setEdited] = useState<Lesson>();
+  const edited = useOpened<Lesson>('lesson');
   const lessons = asked.data?.lessons;
   const shown = useMemo(() => {
     if (all && !only) return [];
@@ -99,15 +100,15 @@ const Day: Component<Read> = ({ rooms, locations }) => {
     ${showAsked(asked, () =>
       shown.length === 0
         ? html`<p class="state">${empty}</p>`
-        : html`<div class="groups">${shown.map(([name, lines]) => h(Group, { key: name, by, name, lines, rooms, onEdit: mayEdit ? setEdited : undefined }))}</div>`,
+        : html`<div class="groups">${shown.map(([name, lines]) => h(Group, { key: name, by, name, lines, rooms, onEdit: mayEdit ? edited.show : undefined }))}</div>`,
     )}
     ${
-      edited &&
+      edited.opened &&
       h(LessonForm, {
-        lesson: edited,
+        lesson: edited.opened,
         rooms,
         onClose: () => {
-          setEdited(undefined);
+          edited.close();
           asked.reload();
         },
       })

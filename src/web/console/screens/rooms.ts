@@ -6,12 +6,13 @@ import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
+import { useOpened } from '../parts/opened.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { present } from '../present.ts';
 import type { Acts } from '../rooms/acts.ts';
 import { Details } from '../rooms/details.ts';
-import { Dialogs, useOpened } from '../rooms/dialogs.ts';
-import { type Draft, draftOf } from '../rooms/draft.ts';
+import { Dialogs, type Opened } from '../rooms/dialogs.ts';
+import { type Draft, draftOf, readKept } from '../rooms/draft.ts';
 import { Filters, firstDay, fitting, mostFree, readFound, readFree, readWish, type Wish } from '../rooms/filters.ts';
 import type { Scale } from '../rooms/geometry.ts';
 import { BookingList } from '../rooms/list.ts';
@@ -99,7 +100,10 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
   const wish = readWish(locations[0]?.timeZone ?? ownZone);
   const day = firstDay(wish);
   const days = wish.view === 'week' ? 7 : 1;
-  const { opened, show, close } = useOpened();
+  const { opened, show, close } = useOpened<Opened>('open', () => {
+    const draft = readKept();
+    return draft && { draft };
+  });
   const requests = useRequests();
   const problems = useProblemCounts(({ resourceId }) => resourceId);
   const { store, areHoursKnown, refusal: ofStore } = useStore({ rooms, locations }, day, days);

@@ -7,6 +7,7 @@ import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
+import { useOpened } from '../parts/opened.ts';
 import { nameColumn, table } from '../parts/table.ts';
 import { readRooms } from '../rooms/store.ts';
 import { batteryOf, Details, stateOf } from '../signs/details.ts';
@@ -60,8 +61,8 @@ const List: Component<{ signs: readonly SignFragment[]; problems: Problems }> = 
 const Office: Component<{ masters: Masters }> = ({ masters: { rooms, locations } }) => {
   const { signs, put } = useSigns();
   const problems = useProblemCounts(({ displayId }) => displayId);
-  const [isPairing, setPairing] = useState(false);
-  const [isEditing, setEditing] = useState(false);
+  const pairing = useOpened<true>('pair');
+  const editing = useOpened<true>('edit');
   const { view, revoked, sign: id } = place.value;
   const shown = [...(signs?.values() ?? [])].filter(({ revokedAt }) => revoked || !revokedAt);
   const placeOf = new Map(rooms.map((room) => [room.id, room.locationId]));
@@ -93,12 +94,12 @@ const Office: Component<{ masters: Masters }> = ({ masters: { rooms, locations }
       <div class="buttons" role="group" aria-label=${t().view}>${button('', t().previews)}${button('list', t().list)}</div>
       ${h(Check, { label: t().withRevoked, checked: Boolean(revoked), onChange: (is) => go({ revoked: is ? 'yes' : undefined }, 'replace') })}
       <span class="gap"></span>
-      <button type="button" class="main" onClick=${() => setPairing(true)}>${t().pair} …</button>
+      <button type="button" class="main" onClick=${() => pairing.show(true)}>${t().pair} …</button>
     </div>
     ${body}
-    ${isPairing && h(SignForm, { rooms, locations, onSaved: put1, onClose: () => setPairing(false) })}
-    ${id && signs && !isEditing && h(Details, { sign: opened, snapshots, onEdit: () => setEditing(true), onRevoked: put1, onClose: close })}
-    ${opened && isEditing && h(SignForm, { key: opened.id, sign: opened, rooms, locations, onSaved: put1, onClose: () => setEditing(false) })}
+    ${pairing.opened && h(SignForm, { rooms, locations, onSaved: put1, onClose: pairing.close })}
+    ${id && signs && !editing.opened && h(Details, { sign: opened, snapshots, onEdit: () => editing.show(true), onRevoked: put1, onClose: close })}
+    ${opened && editing.opened && h(SignForm, { key: opened.id, sign: opened, rooms, locations, onSaved: put1, onClose: editing.close })}
   `;
 };
 

@@ -1,10 +1,10 @@
 /** The details of a webhook: how it is doing, what can be done with it, and its deliveries. */
-import { useState } from 'preact/hooks';
 import { act } from '../client.ts';
 import { moment } from '../clock.ts';
 import { ChangeHookDocument, TestHookDocument } from '../generated/graphql.ts';
 import { fact } from '../parts/fact.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { useOpened } from '../parts/opened.ts';
 import { toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/webhooks.ts';
@@ -25,9 +25,8 @@ type DetailsProperties = {
 
 export const Details: Component<DetailsProperties> = ({ hook, onChanged, onSecret, onDelete }) => {
   const { id, name, url, kinds, enabled, waiting, succeededAt, nextAttemptAt, formerSecretUntil } = hook;
-  const [dialog, setDialog] = useState<'change' | 'rotate' | { cursor: string }>();
+  const { opened: dialog, show, close } = useOpened<'change' | 'rotate' | { cursor: string }>('webhook');
   const deliveries = useDeliveries(id);
-  const close = () => setDialog(undefined);
   async function turn({ version }: Hook, on: boolean): Promise<void> {
     const { done, refused } = await act(ChangeHookDocument, { id, version, input: { enabled: on } });
     onChanged();
@@ -59,14 +58,14 @@ export const Details: Component<DetailsProperties> = ({ hook, onChanged, onSecre
       <div class="buttons">
         ${button(t().test, () => void test(), 'main')}
         ${button(enabled ? t().disable : t().enable, () => void turn(hook, !enabled))}
-        ${button(`${t().change} …`, () => setDialog('change'))}
-        ${button(`${t().rotate} …`, () => setDialog('rotate'))}
-        ${button(`${t().replay} …`, () => setDialog({ cursor: '' }))}
+        ${button(`${t().change} …`, () => show('change'))}
+        ${button(`${t().rotate} …`, () => show('rotate'))}
+        ${button(`${t().replay} …`, () => show({ cursor: '' }))}
         <span class="gap"></span>
         ${button(t().delete, () => onDelete(hook), 'danger')}
       </div>
     </section>
-    ${h(Deliveries, { asked: deliveries, onReplay: (cursor) => setDialog({ cursor }) })}
+    ${h(Deliveries, { asked: deliveries, onReplay: (cursor) => show({ cursor }) })}
     ${dialog === 'change' && h(HookForm, { hook, onSaved: onChanged, onSecret, onClose: close })}
     ${dialog === 'rotate' && h(RotateDialog, { hook, onDone: onChanged, onSecret, onClose: close })}
     ${typeof dialog === 'object' && h(ReplayDialog, { hook, cursor: dialog.cursor, onDone: onChanged, onClose: close })}
