@@ -12,7 +12,7 @@ import { anyOutsideOpeningHours, type KnownHours, readOpeningHours, timeOfSent }
 import { fail, move } from './lifecycle.ts';
 import { beginPlan, carryOut, type DescribedPlan, describePlan, endPlan, planBookings } from './plan.ts';
 import { Cancelled, type ImportContext, type ImportProgress, Outdated, openProgress } from './progress.ts';
-import { beginReading, type ReadJobs, readJobs } from './reading.ts';
+import { beginReading, beginWriting, type ReadJobs, readJobs } from './reading.ts';
 import { anyEntering, anyRefused, stageLessons } from './staged-lessons.ts';
 import {
   countLessons,
@@ -172,7 +172,7 @@ async function attempt<T>(
   write: () => Promise<T>,
 ): Promise<T | undefined> {
   const undo = () => sql`rollback to savepoint unwritten`.execute(trx);
-  await sql`savepoint unwritten`.execute(trx);
+  await beginWriting(trx);
   try {
     const written = await write();
     await progress.settled();

@@ -19,6 +19,16 @@ export async function beginReading(trx: Transaction, { operation }: Running): Pr
 }
 
 /**
+ * Begins the savepoint `unwritten`, in which rows are found by their indexes: the plans that check foreign keys are made now.
+ * Where few jobs are stored, they would scan all of them for each lesson, and without statistics make a bitmap for one booking.
+ */
+export async function beginWriting(trx: Transaction): Promise<void> {
+  await sql
+    .raw('savepoint unwritten; set local enable_seqscan = off; set local enable_bitmapscan = off')
+    .execute(trx);
+}
+
+/**
  * What is known of a body before its lessons are read. `rooms` has each name of a room once, with its location and id.
  * For a Create, `firstDay` and `lastDay` are the least and greatest dates of the lessons' times, as sent.
  */

@@ -161,6 +161,32 @@ describe('LessonsCreated', () => {
     await fresh.stop();
   });
 
+  test('the job and the booking of each lesson are found by their keys, however few are stored', async () => {
+    const fresh = await startService({}, rooms);
+    const { db } = fresh.context;
+    const { importJobs } = lessonClient(fresh, await fresh.signIn());
+    await importJobs(freshJobs(30, 'first-'));
+    // A table that was never vacuumed is planned as if it were larger.
+    await sql`vacuum analyze lesson_job, booking`.execute(db);
+    await sql`create table scanned (name text, rows bigint)`.execute(db);
+    await sql`
+      create function note_scans() returns trigger language plpgsql as $$ begin
+        insert into scanned select relname, seq_tup_read from pg_stat_xact_user_tables where relname in ('lesson_job', 'booking');
+        return null;
+      end $$`.execute(db);
+    await sql`
+      create trigger noted after update on batch for each row
+      when (new.import_status = 'LessonsCreated') execute function note_scans()`.execute(db);
+    expect(await importJobs(freshJobs(600, 'few-'))).toMatchObject({ CreatedCount: 600 });
+    const { rows } = await sql<{ name: string; rows: number }>`
+      select name, rows::int from scanned order by name`.execute(db);
+    expect(rows).toEqual([
+      { name: 'booking', rows: 0 },
+      { name: 'lesson_job', rows: 0 },
+    ]);
+    await fresh.stop();
+  });
+
   test('bookings are of Kind Lesson, with title, room and time', async () => {
     const jobs = freshJobs(1, 'title-');
     Object.assign(lessonOf(jobs[0]), { Titel: 'Algebra', Fach: 'Math', Klassen: ['1a', '1b'], Privat: true });
