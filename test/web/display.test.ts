@@ -514,7 +514,10 @@ describe('what can be tapped', () => {
 });
 
 /** A world whose time the test advances, and a server whose answers the test scripts. */
-function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Response>) {
+function makeWorld(
+  answer: (query: string, signal: AbortSignal) => Promise<Response>,
+  { isMissing = async () => true, random = () => 0.5 } = {},
+) {
   let ticks = 0;
   const timers = new Map<() => void, number>();
   const calls: { query: string; at: number; after: unknown }[] = [];
@@ -538,6 +541,10 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
       return fits;
     },
     setState: (state) => void states.push(state),
+    async isMissing() {
+      calls.push({ query: 'self', at: ticks, after: undefined });
+      return await isMissing();
+    },
   };
   const ports = {
     async fetch(_address: string, init: RequestInit) {
@@ -546,7 +553,7 @@ function makeWorld(answer: (query: string, signal: AbortSignal) => Promise<Respo
       return await answer(query, init.signal as AbortSignal);
     },
     ticks: () => ticks,
-    random: () => 0.5,
+    random,
     after(milliseconds: number, run: () => void) {
       const timer = () => run();
       timers.set(timer, ticks + milliseconds);
@@ -791,14 +798,38 @@ describe('the link', () => {
     link.close();
   });
 
-  test('asks soon, and then ever less often, whether it may show the room now, and tells each time that it may not', async () => {
-    const error = '{"errors":[{"message":"x","extensions":{"code":"NOT_FOUND"}}]}';
-    const world = makeWorld(withStatus(200, error));
+  const missing = withStatus(200, '{"errors":[{"message":"x","extensions":{"code":"NOT_FOUND"}}]}');
+
+  test('asks soon, and then every 1 to 30 s, whether it may show the room now, and opens a stream only when it may', async () => {
+    let isMissing = true;
+    const world = makeWorld(missing, { isMissing: async () => isMissing });
     const link = world.open();
+    await world.pass(40_000);
+    expect(world.states).toEqual(['connecting', 'missing']);
+    expect(world.calls.map(({ query, at }) => [query, at])).toEqual([
+      ['subscription', 0],
+      ['self', 500],
+      ['self', 16_000],
+      ['self', 31_500],
+    ]);
+    isMissing = false;
     await world.pass(10_000);
-    expect(world.states).toEqual(['connecting', ...Array(5).fill('missing')]);
-    expect(world.calls.map(({ at }) => at)).toEqual([0, 500, 2_000, 4_500, 9_000]);
+    expect(world.calls.slice(4).map(({ query, at }) => [query, at])).toEqual([
+      ['self', 47_000],
+      ['subscription', 47_000],
+    ]);
     link.close();
+  });
+
+  test('that is closed while it asks whether it may show the room opens no stream', async () => {
+    const asked = Promise.withResolvers<boolean>();
+    const world = makeWorld(missing, { isMissing: () => asked.promise });
+    const link = world.open();
+    await world.pass(500);
+    link.close();
+    asked.resolve(false);
+    await world.settle();
+    expect(world.calls.map(({ query }) => query)).toEqual(['subscription', 'self']);
   });
 
   const ended = (reason: string, seconds: number | null) =>
@@ -816,6 +847,34 @@ describe('the link', () => {
     expect(world.calls.map(({ at }) => at)).toEqual([0, 500, 1_000, 1_500, 2_000]);
     expect(world.states).toEqual(['connecting', 'live']);
     link.close();
+  });
+
+  test('of each of many signs that lose their rooms at once asks two or three times in ten seconds, and then twice in thirty', async () => {
+    const signs = 100;
+    const requests: number[] = [];
+    for (let sign = 0; sign < signs; sign++) {
+      // The golden ratio spreads them evenly.
+      let draws = 0;
+      const random = () => ((sign + signs * draws++) * 0.618_033_988_75) % 1;
+      let isFirst = true;
+      const world = makeWorld(
+        async (_query, signal) => {
+          if (!isFirst) return await missing();
+          isFirst = false;
+          return streamOf(signal, sentSnapshot, ended('Restarting', 0));
+        },
+        { random },
+      );
+      const link = world.open();
+      await world.pass(100_000);
+      link.close();
+      // When a room is missing, the page asks at once which others there are.
+      const asked = world.calls.slice(1).map(({ at }) => at);
+      requests.push(...asked, asked[0] as number);
+    }
+    const within = (from: number, until: number) => requests.filter((at) => at >= from && at < until).length / signs;
+    expect(within(0, 10_000)).toBeLessThan(2.5);
+    for (let from = 10_000; from < 100_000; from += 10_000) expect(within(from, from + 10_000)).toBeLessThan(0.8);
   });
 
   test('waits longer each time for a server that ends every stream with its first frame', async () => {

@@ -469,6 +469,29 @@ describeInBrowser('A door sign in a browser', () => {
     await sign.shows('A9');
   });
 
+  test('while it may not show its room it asks only which it may, and comes back by itself', async () => {
+    const { id, token: own } = await school.pair({ ResourceIds: [school.roomId('B2')] });
+    const give = (...names: string[]) =>
+      school.call('PATCH', `/displays/${id}`, { ResourceIds: names.map(school.roomId) }, { 'If-Match': '*' });
+    const sign = await show('B2', { token: own, ahead: 0 });
+    await sign.shows('B2');
+    await give('A8', 'A9');
+    await sign.shows('This device may not show this');
+    const asked: string[] = [];
+    sign.page.on('request', (request) => void asked.push(new URL(request.url()).pathname.split('/').at(-1) as string));
+    for (let time = 0; time < 3; time++) {
+      const answered = sign.page.waitForResponse((response) => response.url().endsWith('/self'));
+      await sign.page.clock.fastForward(30_000);
+      await answered;
+    }
+    expect(new Set(asked)).toEqual(new Set(['self']));
+    await give('A8', 'B2');
+    const streamed = sign.page.waitForRequest((request) => request.url().endsWith('/graphql'));
+    await sign.page.clock.fastForward(30_000);
+    await streamed;
+    await sign.status('FREE');
+  });
+
   test('a sign that may no longer book takes its buttons back, and has them again when it may', async () => {
     const { id, token: own } = await school.pair({ ResourceIds: [school.roomId('B3')], MayBook: true });
     const change = (MayBook: boolean) => school.call('PATCH', `/displays/${id}`, { MayBook }, { 'If-Match': '*' });

@@ -40,8 +40,10 @@ export type LinkFeed = {
    * @returns false if the frame does not fit the known state, and all must be sent again
    */
   take(frame: ReceivedFrame, slack: number | undefined, first: boolean): boolean;
-  /** Called when the state has changed, and each time that the room or location is missing: the device may have been given another. */
+  /** Called when the state has changed. */
   setState(state: LinkState): void;
+  /** Whether the room or location, which was missing, still is; asked in place of a stream, which would be refused. */
+  isMissing(): Promise<boolean>;
 };
 
 export type ServerLink = {
@@ -61,6 +63,9 @@ const pollEveryMs = 30_000;
 const pollForMs = 300_000;
 /** The time after which a connection that has received something counts as good, and the back-off starts over. */
 const settledMs = 10_000;
+
+/** The attempt from which on `backOff` waits longest. */
+const slowest = 5;
 
 /** Full jitter: soon at first, then from 1 s up to 30 s. */
 export function backOff(attempt: number, random: number): number {
@@ -86,7 +91,7 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
   let state: LinkState | undefined;
 
   const setState = (next: LinkState) => {
-    if ((state !== next || next === 'missing') && !closed) feed.setState((state = next));
+    if (state !== next && !closed) feed.setState((state = next));
   };
   const pause = async (milliseconds: number) => {
     if (!isUrgent) {
@@ -207,7 +212,10 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
     setState('connecting');
     for (;;) {
       const started = ports.ticks();
-      let outcome: Outcome = started < streamsFrom ? { kind: 'silent' } : await follow();
+      const isMissing = state === 'missing' && (await feed.isMissing());
+      if (closed) return;
+      let outcome: Outcome = { kind: isMissing ? 'missing' : 'silent' };
+      if (!isMissing && started >= streamsFrom) outcome = await follow();
       if (outcome.kind === 'silent' && !closed) {
         outcome = (await poll()) ?? outcome;
         // Polling works where streams do not. After the first silent stream the network may only just have come back.
@@ -226,6 +234,8 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
       if (outcome.kind === 'missing') setState('missing');
       // The first retry comes within a second, and is not shown.
       else if (attempt > 0 || (state !== 'live' && state !== 'polling')) setState('offline');
+      // Thousands may have lost their rooms at once.
+      if (outcome.kind === 'missing' && attempt > 0) attempt = slowest;
       const least = outcome.kind === 'later' ? outcome.seconds * 1_000 * ports.random() : 0;
       await pause(Math.max(least, backOff(attempt++, ports.random())));
       if (closed) return;

@@ -156,6 +156,7 @@ export function startWatch(watching: Watching): Watch {
   /** Resolves when the token is refused. */
   async function follow(): Promise<void> {
     const paper = watching.isPaper ? await import('./paper.ts') : null;
+    const isMissing = () => showMissing(watching, () => watch.state === 'missing');
     await new Promise<void>((resolve) => {
       const feed: LinkFeed = {
         address: '../graphql',
@@ -179,13 +180,14 @@ export function startWatch(watching: Watching): Watch {
         setState(state) {
           watch.state = state;
           if (state === 'refused') resolve();
-          if (state === 'missing') void showMissing(session, () => watch.state === 'missing');
+          if (state === 'missing') void isMissing();
           if (state === 'live' || state === 'polling') {
             showCard(session, null);
             comeBack();
           }
           watching.changed();
         },
+        isMissing,
       };
       watch.link = paper
         ? paper.openPaperLink(ports, feed, (etag) =>
@@ -252,23 +254,31 @@ function mind(watch: Watch): void {
   }, 1_000);
 }
 
-/** Goes to the only room that this device was given; otherwise shows links to those that it may show. */
-async function showMissing(session: Session, isStill: () => boolean): Promise<void> {
+/**
+ * Goes to the only room that this device was given; otherwise shows links to those that it may show.
+ * @returns whether it may certainly not show this page
+ */
+async function showMissing({ session, kind }: Watching, isStill: () => boolean): Promise<boolean> {
   // A refusal names no rooms.
-  const { resources = [], locationId } = await session
+  const { resources, locationId }: { resources?: { id: number; name: string }[]; locationId?: number } = await session
     .ask('self')
     .then((response) => response.json())
     .catch(() => ({}));
-  if (!isStill()) return;
-  const links = (resources as { id: number; name: string }[]).map(({ id, name }) =>
+  if (!isStill()) return false;
+  const links = (resources ?? []).map(({ id, name }) =>
     make('li', {}, make('a', { href: `../door-sign/${id}${location.search}` }, name)),
   );
   // The rooms of a location change by themselves, and that of this page may come back.
   const link = !locationId && !links[1] && links[0]?.querySelector('a');
-  if (link && link.pathname !== location.pathname) return location.replace(link.href);
+  if (link && link.pathname !== location.pathname) {
+    location.replace(link.href);
+    return true;
+  }
   showCard(session, {
     title: session.text.missing,
     lines: [make('p', {}, session.text.missingHow), make('ul', {}, ...links)],
     key: resources,
   });
+  // The rooms of a board are not told from others.
+  return resources?.every(({ id }) => kind === 'sign' && String(id) !== session.id) ?? false;
 }
