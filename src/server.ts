@@ -13,6 +13,7 @@ import { insistOnSameData } from './db/standbys.ts';
 import { isRefusal, refusalOf } from './flow/database-errors.ts';
 import { outlast } from './flow/retry.ts';
 import { createHealthApp } from './health-app.ts';
+import { answerClientErrors } from './http/client-errors.ts';
 import { nodeHttp } from './http/node-http.ts';
 import { askLater, hasBody } from './http/request-body.ts';
 import { type AnsweringSocket, cutStalled } from './http/stalled.ts';
@@ -112,6 +113,7 @@ export async function startServer(
     connections.add(connection);
     connection.on('close', () => connections.delete(connection));
   });
+  answerClientErrors(server);
   const stopLooking = cutStalled(server, connections, config.Limits.StalledReaderSeconds * 1_000);
   server.on('request', (request, response) => {
     const connection: AnsweringSocket = request.socket;
