@@ -52,6 +52,8 @@ export function dataDirectory(projectDirectory: string): string {
 
 /** @throws ConfigError if this account cannot make the folder or write there */
 function makeFolder(folder: string): void {
+  // For root, PostgreSQL's account enters it.
+  const restore = isRoot ? process.umask(0o022) : undefined;
   try {
     fs.mkdirSync(folder, { recursive: true, mode: 0o755 });
     fs.accessSync(folder, fs.constants.W_OK);
@@ -59,6 +61,8 @@ function makeFolder(folder: string): void {
     throw new ConfigError(
       `DatabaseUrl: is empty, and ${folder}, for the local PostgreSQL, cannot be written (${(error as NodeJS.ErrnoException).code}): set DatabaseUrl`,
     );
+  } finally {
+    if (restore !== undefined) process.umask(restore);
   }
 }
 

