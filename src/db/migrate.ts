@@ -9,7 +9,7 @@ import {
   Migrator,
 } from 'kysely/migration';
 import { ConfigError } from '../config.ts';
-import { isDeadlock, isForbidden, isLockTimeout, refusalOf } from '../flow/database-errors.ts';
+import { isDeadlock, isForbidden, isLockTimeout, isSchemaless, refusalOf } from '../flow/database-errors.ts';
 import { backOff, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import type { Database, Transaction } from './database.ts';
@@ -165,6 +165,11 @@ function failure(error: unknown, result: MigrationResult | undefined): Error {
   if (error instanceof ConfigError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   if (isForbidden(error)) return new ConfigError(refusalOf(error));
+  if (isSchemaless(error))
+    return new ConfigError(
+      `DatabaseUrl: the search_path of its role or database names no schema that exists (${reason}). Create one, or reset that ` +
+        'setting ("alter role … reset search_path", "alter role … in database … reset search_path")',
+    );
   return new Error(result ? `migration ${result.migrationName}: ${reason}` : `migrations: ${reason}`, {
     cause: error,
   });

@@ -72,8 +72,11 @@ const isTenantResting = (error: unknown): boolean => codeOf(error) === 'RG001';
 /** Whether the database takes no writes at the moment: it is read-only, or its disk is full. It may still answer reads. */
 export const isUnwritable = (error: unknown): boolean => /^(25006|53100)$/.test(codeOf(error));
 
+/** A schema is missing, or nothing can be made because `search_path` names none that exists. */
+export const isSchemaless = (error: unknown): boolean => codeOf(error) === '3F000';
+
 /** A table or schema is missing: the migrations have not run. */
-export const isSchemaMissing = (error: unknown): boolean => /^(42P01|3F000)$/.test(codeOf(error));
+export const isSchemaMissing = (error: unknown): boolean => isSchemaless(error) || codeOf(error) === '42P01';
 
 /** The role of the session may not do that. */
 export const isForbidden = (error: unknown): boolean => codeOf(error) === '42501';

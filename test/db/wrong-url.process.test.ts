@@ -44,3 +44,22 @@ describe.each<[string, (url: URL) => void, string]>([
     },
   );
 });
+
+test.each([['migrate'], ['serve']])(
+  'a search_path without a schema ends %j with code 78 and its remedy',
+  async (word) => {
+    const url = new URL(database.url);
+    await ask(database.url, `alter role ${weak} in database ${url.pathname.slice(1)} set search_path = 'none'`);
+    const { status, stderr } = spawnSync(process.execPath, [main, word], {
+      env: {
+        PATH: process.env['PATH'],
+        DatabaseUrl: Object.assign(url, { username: weak, password: 'weak' }).href,
+        Pepper: pepper,
+        Port: '0',
+      },
+      encoding: 'utf8',
+    });
+    expect(status).toBe(78);
+    expect(stderr).toMatch(/DatabaseUrl: the search_path of .* names no schema that exists .*reset search_path/);
+  },
+);
