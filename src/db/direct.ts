@@ -78,21 +78,38 @@ export async function insistOnDirect(url: string): Promise<void> {
   }
 }
 
-type Room = { most: number; free: number };
+type Room = { limit: string; most: number; free: number };
 
 /** Warns when PostgreSQL allows fewer connections than a process may need. */
-export function scarcityOf({ most, free }: Room, config: Parameters<typeof mostConnections>[0]): string | undefined {
+export function scarcityOf(
+  { limit, most, free }: Room,
+  config: Parameters<typeof mostConnections>[0],
+): string | undefined {
   const { direct, pooled } = mostConnections(config);
   if (free >= direct + pooled) return undefined;
-  return `max_connections is ${most}, of which ${Math.max(0, free)} are free; this process may need ${direct + pooled}`;
+  return `${limit} is ${most}, of which ${Math.max(0, free)} are free; this process may need ${direct + pooled}`;
 }
 
-async function findRoom(db: Database): Promise<Room> {
+/** The narrowest of the limits that apply to the role of the session; those of role and database do not bind a superuser. */
+export async function findRoom(db: Database): Promise<Room> {
   const { rows } = await sql<Room>`
-    with place as (select current_setting('max_connections')::int as most,
-      current_setting('superuser_reserved_connections')::int + current_setting('reserved_connections')::int as kept)
-    select most, (most - kept - (select count(*) from pg_stat_activity where backend_type = 'client backend'))::int as free
-    from place`.execute(db);
+    with client as (select datname, usename from pg_stat_activity
+        -- Of sessions of others, only a superuser sees the type.
+        where datname is not null and usename is not null and coalesce(backend_type, 'client backend') = 'client backend'),
+      bound as (
+        select 'max_connections' as limit, current_setting('max_connections')::int as most,
+          current_setting('superuser_reserved_connections')::int + current_setting('reserved_connections')::int as kept,
+          (select count(*) from client) as used
+        union all
+        select 'the connection limit of the role', rolconnlimit, 0,
+          (select count(*) from client where usename = session_user)
+        from pg_roles where rolname = session_user and rolconnlimit >= 0 and not rolsuper
+        union all
+        select 'the connection limit of the database', datconnlimit, 0,
+          (select count(*) from client where datname = current_database())
+        from pg_database, pg_roles
+        where datname = current_database() and datconnlimit >= 0 and rolname = session_user and not rolsuper)
+    select "limit", most, (most - kept - used)::int as free from bound order by free limit 1`.execute(db);
   return rows[0]!;
 }
 
