@@ -208,7 +208,7 @@ const unreadableGroup = (groupId: string, why: string, surroundings: ItemSurroun
     surroundings,
   );
 
-const isWithin = ({ start, end }: MailItem, window: ReadingWindow) =>
+export const isWithin = ({ start, end }: Pick<MailItem, 'start' | 'end'>, window: ReadingWindow) =>
   !start || !end || (start < window.end && end > window.start);
 
 /** A reading, converted for storage. */

@@ -16,7 +16,7 @@ import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts'
 import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
 import { minute } from '../time/durations.ts';
 import { doubtWritten, markWritten } from './doubts.ts';
-import { type MailItem, type TakenReading, takeOver } from './items.ts';
+import { isWithin, type MailItem, type TakenReading, takeOver } from './items.ts';
 import { believe } from './published.ts';
 import { type Calendar, forgetSteps, isUnchanged, noContinuation, noFault, Overtaken } from './reading.ts';
 import { readStanding, toWish, writeStanding } from './standing.ts';
@@ -83,11 +83,10 @@ function planSteps(
     const isKnown = old ? isSettled(old) && old.hash.equals(item.hash) : item.state === 'Gone';
     if (!isKnown) steps.push({ stored: old, item });
   }
-  const isWithin = ({ start, end }: StoredItem) => !start || !end || (start < window.end && end > window.start);
   const isAbsent = (one: StoredItem) => {
     if (taken.removed.has(one.groupId) || taken.removed.has(one.itemId)) return true;
     const isRead = isWhole || taken.groupIds.has(one.groupId);
-    return isRead && !taken.unreadable.has(one.groupId) && isWithin(one);
+    return isRead && !taken.unreadable.has(one.groupId) && isWithin(one, window);
   };
   for (const old of before.values())
     if (old.state !== 'Gone' && !old.hasEnded && isAbsent(old)) steps.push({ stored: old, item: null });
