@@ -22,7 +22,7 @@ export type HeldKind<Row> = {
   /** The members that the audit records. */
   auditedMembers(row: Row): object;
 };
-type Which = { id: number; expected: Versions };
+export type Which = { id: number; expected: Versions };
 
 /** The message for a name that another record has. */
 export const nameTaken = (noun: string) => `Another ${noun} has this name already; choose another.`;

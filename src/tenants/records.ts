@@ -1,12 +1,12 @@
 /** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
 import { sql } from 'kysely';
 import { type AuditAction, recordAct, type Subject } from '../acts.ts';
-import type { Act, Versions } from '../context.ts';
+import type { Act } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isReferred, refuseDuplicate } from '../flow/database-errors.ts';
-import { holdRecord, lockOne, nameTaken, newTo } from '../records.ts';
+import { holdRecord, lockOne, nameTaken, newTo, type Which } from '../records.ts';
 
 type MasterRecord = { id: number; version: number };
 /** A new record has no id and no version, is active and has not been erased. */
@@ -92,8 +92,6 @@ export async function insertRecord<Row extends MasterRecord>(
   await recordAct(trx, act, `create ${kind.noun}`, subjectOf(kind, row), { before: null, after: { ...row, ...told } });
   return row as MasterRecord as Row;
 }
-
-type Which = { id: number; expected: Versions };
 
 /** @throws NotFound, PreconditionFailed */
 function hold(trx: Transaction, mandatorId: number, kind: RecordKind, { id, expected }: Which): Promise<MasterRecord> {
