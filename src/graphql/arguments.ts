@@ -18,7 +18,7 @@ declare global {
 
 const pluginName = 'arguments';
 
-type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
+export type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
 
 /** Calls a resolver with checked arguments. */
 function checking<Types extends SchemaTypes>(

@@ -6,7 +6,6 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import {
   type GraphQLArgument,
   type GraphQLField,
-  type GraphQLFieldResolver,
   type GraphQLInputField,
   type GraphQLResolveInfo,
   getNamedType,
@@ -16,6 +15,7 @@ import {
 } from 'graphql';
 import { DomainError, type FieldError } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
+import type { Resolver } from './arguments.ts';
 import { inNames, nameOf } from './names.ts';
 
 declare global {
@@ -138,8 +138,6 @@ function respell(error: DomainError, spelling: Spelling): void {
 
 /** Queries that every authenticated caller may ask. The others are nullable: if one is refused, the rest is still answered. */
 const alwaysAnswered = new Set(['me', 'serverTime', 'tenant']);
-
-type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>;
 
 const respelling =
   <Types extends SchemaTypes>(resolver: Resolver<Types>): Resolver<Types> =>
