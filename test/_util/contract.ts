@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { lowerFirst, upperFirst } from '../../src/fields.ts';
 import { fetchWhole } from './fetch-whole.ts';
 import { project } from './generate.ts';
 
@@ -14,9 +15,6 @@ type Casing = 'pascal' | 'camel';
 
 const isTree = (value: Json | undefined): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const lowerFirst = (key: string) => key.charAt(0).toLowerCase() + key.slice(1);
-const upperFirst = (key: string) => key.charAt(0).toUpperCase() + key.slice(1);
 
 /**
  * The document for tests: a member that it does not name is a violation, while clients must accept members of later versions.

@@ -1,7 +1,6 @@
 /** Lessons are written with the German names of REST everywhere; GraphQL takes and gives English ones. */
+import { lowerFirst, upperFirst } from '../../src/fields.ts';
 import { english, nameOf } from '../../src/graphql/names.ts';
-
-const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** Jobs, lessons and filters with GraphQL's names. */
 export function inEnglish<Sent>(value: Sent): never {
@@ -25,11 +24,10 @@ export const german = new Map([...english].map(([wire, name]) => [name, wire]));
 export function inGerman<Found extends object>(finding: Found): Found {
   const { field, pointer, ...others } = finding as Found & { field?: string | null; pointer?: string | null };
   const wire = (name: string) => german.get(name) ?? name;
-  const lower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
   const parts = pointer?.replace(/^\/jobs/, '').split('/');
   return {
     ...others,
     ...(field !== undefined && { field: field && wire(field) }),
-    ...(pointer !== undefined && { pointer: parts ? parts.map((part) => lower(wire(part))).join('/') : null }),
+    ...(pointer !== undefined && { pointer: parts ? parts.map((part) => lowerFirst(wire(part))).join('/') : null }),
   } as Found;
 }

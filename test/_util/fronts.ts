@@ -3,6 +3,7 @@
  * camel case, a list as `{items, nextCursor}`, a failure as `{failed}` with the code that GraphQL has for it.
  */
 import { createClient } from 'graphql-sse';
+import { lowerFirst, upperFirst } from '../../src/fields.ts';
 import { graphqlCodeOf } from '../../src/graphql/failures.ts';
 import type { Contract } from './contract.ts';
 import { german, inEnglish, inGerman } from './english.ts';
@@ -73,9 +74,6 @@ export type Credential = Record<string, string>;
 
 type Tree = Record<string, unknown>;
 type Casing = 'pascal' | 'camel';
-
-const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
-const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** A JSON value with every name changed. */
 function renamed(value: unknown, rename: (name: string) => string): unknown {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { lowerFirst } from '../../src/fields.ts';
 import { addDays } from '../../src/time/days.ts';
 import { localDateOf, startOfDate } from '../../src/time/zones.ts';
 import { ahead } from '../_util/ahead.ts';
@@ -72,10 +73,9 @@ async function occupy(resourceId: number, span: string, status = 'Confirmed'): P
 const document = `query ($input: FreeInput) { freeResources(input: $input) {
   resourceId resourceName locationId locationName timeZone kind capacity equipment freeUntil } }`;
 
-const lower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
 const neutral = (item: object) =>
   Object.fromEntries(
-    Object.entries(item).map(([name, value]) => [lower(name), /id$/i.test(name) ? String(value) : value]),
+    Object.entries(item).map(([name, value]) => [lowerFirst(name), /id$/i.test(name) ? String(value) : value]),
   );
 
 /** `name until`, the same over both fronts. */
@@ -85,7 +85,7 @@ async function find(query: { [Name: string]: string | number | string[] }): Prom
   const answer = await user.get(`/availability/free?${new URLSearchParams(sent)}`);
   expect([answer.status, answer.body['NextCursor']]).toEqual([200, null]);
   const items = answer.body['Items'] as Free[];
-  const input = Object.fromEntries(Object.entries(all).map(([name, value]) => [lower(name), value]));
+  const input = Object.fromEntries(Object.entries(all).map(([name, value]) => [lowerFirst(name), value]));
   expect(await user.ask(document, { input })).toEqual({ data: { freeResources: items.map(neutral) } });
   return items.map(({ ResourceName, FreeUntil }) => `${ResourceName} ${FreeUntil.slice(0, 16)}`);
 }

@@ -1,5 +1,6 @@
 /** The table of docs/reliability.md, out of a run. */
 import os from 'node:os';
+import { upperFirst } from '../../src/fields.ts';
 import { faults } from './faults.ts';
 import { harms, type Ledger } from './ledger.ts';
 import type { Site } from './site.ts';
@@ -9,7 +10,6 @@ type Run = { ledger: Ledger; site: Site; seed: number; mostSilenceMs: number; ms
 const headings = ['Fault', 'Times', 'Batches in flight', 'Bookings in flight', ...harms, 'Worst takeover (s)'];
 
 const lineOf = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export function reportOf({ ledger, site, seed, mostSilenceMs, ms, figures }: Run): {
   text: string;
@@ -38,7 +38,7 @@ export function reportOf({ ledger, site, seed, mostSilenceMs, ms, figures }: Run
   if (between.some(Boolean)) rows.push(['none', '', '', '', ...between, '']);
   const isGood = findings.length === 0 && rounds.every(({ silenceMs }) => silenceMs <= mostSilenceMs);
   const text = [
-    lineOf(headings.map(capital)),
+    lineOf(headings.map(upperFirst)),
     lineOf(headings.map((_, at) => (at === 0 ? '---' : '---:'))),
     ...rows.map(lineOf),
     '',

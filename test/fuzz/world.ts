@@ -1,6 +1,7 @@
 /** The callers and the data of requests: two tenants, and the values that answers have told. */
 import { sql } from 'kysely';
 import type { Context } from '../../src/context.ts';
+import { lowerFirst } from '../../src/fields.ts';
 import { createPin, hashDisplayToken } from '../../src/identity/service.ts';
 import type { Dice } from '../_util/dice.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
@@ -130,7 +131,6 @@ async function outlast(work: () => Promise<unknown>): Promise<void> {
     }
 }
 
-const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
 /** A cursor of the same list for a place that it cannot have. */
 function forge(cursor: string, place: number): string {
   const written = Buffer.from(cursor, 'base64url').toString();

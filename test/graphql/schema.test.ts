@@ -10,6 +10,7 @@ import {
   isInterfaceType,
   isObjectType,
 } from 'graphql';
+import { lowerFirst } from '../../src/fields.ts';
 import { createBuilder } from '../../src/graphql/builder.ts';
 import { english } from '../../src/graphql/names.ts';
 
@@ -60,7 +61,6 @@ test('the schema changes additively: it breaks nothing that released.graphql has
 });
 
 describe('names are English', () => {
-  const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
   const german = new Set([...english.keys()].map(lowerFirst));
 
   test('where those of REST are German, as the description says', () => {
