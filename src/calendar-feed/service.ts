@@ -18,7 +18,7 @@ import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { Conflict, NotAuthenticated } from '../errors.ts';
-import { deriveKey, isNewUse, pepperOf, recordUse } from '../identity/service.ts';
+import { deriveKey, farFuture, isNewUse, pepperOf, recordUse } from '../identity/service.ts';
 import { noRecord } from '../records.ts';
 import { getResource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
@@ -50,8 +50,6 @@ const daysBack = 31;
 const daysAhead = 366;
 /** The most events of a feed: more than 50 a day. */
 export const mostEvents = 20_000;
-/** The expiry of a viewer by token: a token does not expire. */
-const farFuture = new Date(8.64e15);
 
 const hmacOf = (config: Context['config'], purpose: 'token' | 'ETag', text: string) =>
   createHmac('sha256', deriveKey(pepperOf(config), `calendar ${purpose}`))
