@@ -5,7 +5,7 @@ import { minute } from '../time/durations.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf, quote, restUntil, ServerFailed } from './faults.ts';
 import { type AskServer, readDeadlineMs, type ServerAnswer } from './http.ts';
-import { childOf, escapeXml, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';
+import { childOf, escapeXml, readXml, textOf, withoutForbidden, type XmlElement, XmlFault } from './xml.ts';
 
 export const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
 export const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
@@ -120,8 +120,7 @@ function withoutControls(bytes: Buffer): Buffer {
     const isSpecial = (code >= 0xd800 && code <= 0xdfff) || code === 0xfffe || code === 0xffff;
     return isAllowed && !isSpecial && code <= 0x10ffff ? whole : '\ufffd';
   });
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced.
-  return Buffer.from(text.replace(/[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g, '\ufffd'));
+  return Buffer.from(withoutForbidden(text));
 }
 
 /** 'NoError', or Exchange's code of the error. */

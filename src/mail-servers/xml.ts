@@ -187,13 +187,11 @@ const escapes: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 };
 
+/** Replaces the characters that XML forbids. */
+export const withoutForbidden = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced.
+  text.replace(/[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g, '\ufffd');
+
 /** Escapes a text for an element or an attribute; characters that XML forbids become U+FFFD. */
-export function escapeXml(text: string): string {
-  return (
-    text
-      .toWellFormed()
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced.
-      .replace(/[\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
-      .replace(/[&<>"'\r]/g, (character) => escapes[character] as string)
-  );
-}
+export const escapeXml = (text: string): string =>
+  withoutForbidden(text.toWellFormed()).replace(/[&<>"'\r]/g, (character) => escapes[character] as string);
