@@ -503,7 +503,10 @@ describeInBrowser('Every day at the console', () => {
     await dialog.locator('.field.wrong .fault').waitFor();
     expect(await dialog.locator('.fault').allInnerTexts()).toEqual([expect.not.stringMatching(/^[\w.]+: /)]);
     // One that no input of the form shows, and one that is only in the message.
-    for (const errors of [[{ field: 'input.name', pointer: null, code: 'Odd', message: 'input.name: must be odd.' }], []]) {
+    for (const errors of [
+      [{ field: 'input.name', pointer: null, code: 'Odd', message: 'input.name: must be odd.' }],
+      [],
+    ]) {
       const extensions = { code: 'BAD_USER_INPUT', errors };
       await page.route(/\/graphql$/, (route) =>
         /\bmutation [A-Z]/.test(route.request().postData() ?? '')

@@ -78,7 +78,9 @@ export function sayFault(fault: Fault, timeZone = ownZone, isNamed = true): stri
 
 /** A refusal as a message, which has no inputs beside which its faults could be shown. @param timeZone as of `sayFault` */
 export const toastRefusal = (refusal: Refusal, timeZone?: string): void =>
-  toast(refusal.faults.map((fault) => sayFault(fault, timeZone, false)).join(' ') || sayRefusal(refusal), { kind: 'fault' });
+  toast(refusal.faults.map((fault) => sayFault(fault, timeZone, false)).join(' ') || sayRefusal(refusal), {
+    kind: 'fault',
+  });
 
 /** The fault of an input, by its name in the API. @param timeZone as of `sayFault` */
 export const faultAt = (refusal: Refusal | undefined, field: string, timeZone?: string): string | undefined => {
