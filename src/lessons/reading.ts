@@ -23,9 +23,7 @@ export async function beginReading(trx: Transaction, { operation }: Running): Pr
  * Where few jobs are stored, they would scan all of them for each lesson, and without statistics make a bitmap for one booking.
  */
 export async function beginWriting(trx: Transaction): Promise<void> {
-  await sql
-    .raw('savepoint unwritten; set local enable_seqscan = off; set local enable_bitmapscan = off')
-    .execute(trx);
+  await sql.raw('savepoint unwritten; set local enable_seqscan = off; set local enable_bitmapscan = off').execute(trx);
 }
 
 /**
