@@ -1,6 +1,5 @@
 /**
- * Plans of queries, and of the frames of subscriptions: their fields, arguments and types are resolved once, not at
- * each execution.
+ * Plans of queries, and of the frames of subscriptions: their fields, arguments and types are resolved once, not at each execution.
  *
  * A plan handles only success. On any error it gives up: GraphQL's own executor then runs the query with what has been
  * resolved, and reports the error. Queries change nothing, so this is safe. Unlike graphql-jit, which runs certain
@@ -29,7 +28,9 @@ import {
 import { openSlices } from '../flow/slices.ts';
 import { LargeJson, TextList } from '../http/large-json.ts';
 import type { GraphqlCall } from './builder.ts';
+import { completeLeaf } from './leaves.ts';
 import { type Limits, readVariables } from './limits.ts';
+import { readsRecord } from './record.ts';
 import { isLasting, type Resolved } from './resolved.ts';
 import { collectFields, giveUp, membersOf, type References, scopeOf, selectingOf, selectionsOf } from './selections.ts';
 
@@ -68,16 +69,17 @@ function planField(type: GraphQLObjectType, key: string, nodes: readonly FieldNo
   const [node = giveUp()] = nodes;
   if (node.name.value === '__typename') return { key, node, find: () => type.name, complete: (name) => name };
   const field = type.getFields()[node.name.value] ?? giveUp();
-  const { resolve = memberOf(field.name) } = field;
+  const { resolve = memberOf(field.name), extensions } = field;
   // Our resolvers use only these members. One that needed more would fail here, and the executor would run it.
   const info = { fieldName: field.name, parentType: type } as GraphQLResolveInfo;
   return {
     key,
     node,
     find:
-      field.args.length === 0
+      (extensions[readsRecord] as ((parent: unknown) => unknown) | undefined) ??
+      (field.args.length === 0
         ? (parent, { call }) => resolve(parent, noArguments, call, info)
-        : (parent, { call, variables }) => resolve(parent, getArgumentValues(field, node, variables), call, info),
+        : (parent, { call, variables }) => resolve(parent, getArgumentValues(field, node, variables), call, info)),
     complete: planType(field.type, selectionsOf(nodes), scope),
   };
 }
@@ -166,7 +168,6 @@ function planValue(type: GraphQLOutputType, selectionSets: readonly SelectionSet
     const complete = planType(type.ofType, selectionSets, scope);
     return planList(complete, selectingOf(membersOf(type.ofType, selectionSets, scope)));
   }
-  if (isLeafType(type)) return (value) => type.coerceOutputValue(value) ?? giveUp();
   if (isObjectType(type) && !type.isTypeOf) return planObject(type, selectionSets, scope);
   // The executor handles interfaces.
   return isUnionType(type) ? planUnion(type, selectionSets, scope) : giveUp();
@@ -183,6 +184,8 @@ function planUnion(type: GraphQLUnionType, selectionSets: readonly SelectionSetN
 }
 
 function planType(type: GraphQLOutputType, selectionSets: readonly SelectionSetNode[], scope: References): Complete {
+  if (isLeafType(type)) return completeLeaf(type, () => null);
+  if (isNonNullType(type) && isLeafType(type.ofType)) return completeLeaf(type.ofType, giveUp);
   if (isNonNullType(type)) {
     const complete = planType(type.ofType, selectionSets, scope);
     return (value, run) => complete(value ?? giveUp(), run);

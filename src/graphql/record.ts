@@ -75,6 +75,9 @@ export function describe(schema: z.ZodType): string {
   return schema.description ?? (inner ? describe(inner) : '');
 }
 
+/** The extension of a field that only reads its parent: a function that returns the value. */
+export const readsRecord = 'readsRecord';
+
 /** Keeps the last record: the fields of an object are resolved one after another, so its record is made only once. */
 function madeOnce<Source extends object>(toRecord: (source: Source) => object): (source: Source) => object {
   let last: { source: Source; record: object } | undefined;
@@ -104,12 +107,15 @@ export function recordFields<Source extends object>(
       const { id, restId } = idFields(t, noun, memberOf as () => number, describe(schema));
       return (ownNoun ?? noun) === noun ? { id, restId } : { [`${noun}Id`]: id, restId };
     }
-    const read = readMember(schema);
+    const readValue = readMember(schema);
+    const read = (source: Source) => readValue(memberOf(source)) as string;
     const field = t.field({
       type: typeOf(bare(schema), (member) => members.get(member) ?? nameOfType(member)) as 'String',
       nullable: schema.isNullable() as false,
       description: describeMember(name, describe(schema)),
-      resolve: (source) => read(memberOf(source)) as string,
+      // A plan calls this instead of the resolver.
+      extensions: { [readsRecord]: read },
+      resolve: read,
     });
     return { [nameOf(name)]: field };
   };

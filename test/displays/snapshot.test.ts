@@ -375,6 +375,40 @@ describe('privacy', () => {
 });
 
 describe('the cursor', () => {
+  test('is another for each member of a slot that is different', async () => {
+    await book({ from: at(-1, 9), to: at(-1, 10) });
+    await book({ from: at(-1, 11), to: at(-1, 12) });
+    const { db } = service.context;
+    const stored = await readPlans(db, service.tenant.mandatorId, [room(0)], morning);
+    const [plan] = await keepLocalDays(db).complete(service.tenant.mandatorId, stored);
+    const [first, second] = plan!.stored.slots;
+    const changes: Partial<typeof first>[] = [
+      {},
+      { bookingId: first!.bookingId + 10 },
+      { version: first!.version + 1 },
+      { kind: 'Block' },
+      { isActive: false },
+      { isTentative: true },
+      { isRequested: true },
+      { from: first!.from - 1 },
+      { to: first!.to + 1 },
+      { start: first!.start + 1 },
+      { end: first!.end - 1 },
+      { subject: null },
+      { subject: 'null' },
+      { organizer: 'Sitzung' },
+      { checkInFrom: first!.from },
+      { checkInFrom: first!.from, checkInUntil: first!.to },
+      { checkInFrom: first!.from, checkedInAt: first!.from },
+      { checkInFrom: first!.from, checkedInAt: first!.from + 2 ** 31 },
+    ];
+    const cursors = changes.map((change) => {
+      const slots = [{ ...first!, ...change }, second!];
+      return toContent({ ...plan!, stored: { ...plan!.stored, slots } }, 'Title', morning.getTime()).cursor;
+    });
+    expect(new Set(cursors).size).toBe(changes.length);
+  });
+
   test('is the same for the same content, whenever and by whomever it was read', async () => {
     await book({ from: at(-1, 12), to: at(-1, 13) });
     const [one, other] = [await contentOf(0), await contentOf(0, 'Title', new Date(morning.getTime() + 1_000))];
