@@ -516,7 +516,7 @@ describe('what can be tapped', () => {
 /** A world whose time the test advances, and a server whose answers the test scripts. */
 function makeWorld(
   answer: (query: string, signal: AbortSignal) => Promise<Response>,
-  { isMissing = async () => true, random = () => 0.5 } = {},
+  { isMissing = async (): Promise<boolean> => true, random = (): number => 0.5 } = {},
 ) {
   let ticks = 0;
   const timers = new Map<() => void, number>();
