@@ -16,9 +16,9 @@ import {
   parameters,
   problemAnswers,
   problemComponents,
-  problemSchema,
   unchanged,
 } from './openapi-parts.ts';
+import { problemSchema } from './openapi-problem.ts';
 import type { PathsAtRoot } from './openapi-root.ts';
 import { type DescribedAnswer, isChange, type Route } from './route.ts';
 import { membersReadOnly } from './sent-back.ts';

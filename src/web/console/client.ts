@@ -5,23 +5,10 @@
 import { signal } from '@preact/signals';
 import { retryAfterOf } from '../retry-after.ts';
 import { endLate, isMuch } from './ending.ts';
+import type { Fault } from './fault.ts';
 import type { TypedDocumentString } from './generated/graphql.ts';
 import { compareClocks, present } from './present.ts';
 
-export type Fault = {
-  field: string | null;
-  pointer: string | null;
-  code: string;
-  message: string;
-  /** Line and column in a file that was sent. */
-  line?: number | null;
-  column?: number | null;
-  limit?: Figures | null;
-};
-/** What a limit allows. */
-type Figures = {
-  [Name in 'minutes' | 'days' | 'bookings']?: number | null;
-} & { [Name in 'policy' | 'earliest' | 'bookableFrom' | 'week' | 'nextWeek']?: string | null };
 export type Conflict = {
   bookingId: string;
   kind: string;

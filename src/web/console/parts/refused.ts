@@ -1,7 +1,8 @@
 /** Tells people why something was refused and what to do, with the trace id to copy. */
 import { useRef } from 'preact/hooks';
-import type { Fault, Refusal } from '../client.ts';
+import type { Refusal } from '../client.ts';
 import { dayText, minute, momentText, ownZone } from '../clock.ts';
+import type { Fault } from '../fault.ts';
 import { language } from '../look.ts';
 import { limitTexts, memberTexts, problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';

@@ -1,7 +1,7 @@
 /** Finds the cells of the files for the faults that the server reports. */
 
 import type { ColumnName } from '../../../timetable-files/headings.ts';
-import type { Fault } from '../client.ts';
+import type { Fault } from '../fault.ts';
 import type { BatchErrorsQuery } from '../generated/graphql.ts';
 import { openSlices } from '../parts/slices.ts';
 import { messageOf } from '../texts/timetables.ts';
