@@ -24,7 +24,7 @@ export function countWrongToken({ rates, log }: Context, ip: string, kind: keyof
 }
 
 /** The token was signed by nobody who vouches for callers here. */
-export class TokenForged extends NotAuthenticated {}
+class TokenForged extends NotAuthenticated {}
 
 /** A signature is checked before claims, such as the end of a token. */
 const ofSignature = [
