@@ -528,7 +528,7 @@ describeInBrowser('Every day at the console', () => {
     await signIn();
     const dialog = page.getByRole('dialog');
     const link = (name: string) => page.getByRole('link', { name, exact: true }).click();
-    const button = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
+    const button = (name: string) => page.locator('#main').getByRole('button', { name, exact: true }).first().click();
     const backFrom = async (title: string | RegExp, rest: number) => {
       await page.getByRole('dialog', { name: title }).waitFor();
       await page.goBack();
