@@ -1,6 +1,7 @@
 /** The state of a room: examples, and many random plans compared with an oracle that goes minute by minute. */
 import { describe, expect, test } from '@jest/globals';
 import { type RoomStatus, type Schedule, stateAt, type TimedSlot } from '../../src/displays/state.ts';
+import { openDice } from '../_util/dice.ts';
 
 const minute = 60_000;
 type DisplaySlot = TimedSlot & { name: string };
@@ -80,23 +81,11 @@ describe('the state of a room', () => {
   });
 });
 
-/** A generator of numbers from 0 to 1, always the same. */
-function random(seed: number) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const length = 300;
 
 /** A plan of a few hours, in which much touches; what occupies the room does not overlap. */
 function anyPlan(seed: number): Schedule<DisplaySlot> {
-  const next = random(seed);
-  const upTo = (most: number) => Math.floor(next() * most);
+  const { below: upTo } = openDice(seed);
   const slots: DisplaySlot[] = [];
   for (let at = upTo(40) - 20; at < length; ) {
     const to = at + 1 + upTo(60);
