@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { areOnSameDate, atSameClock, expandRule } from '../../src/bookings/recurrence.ts';
 import { InvalidInput } from '../../src/errors.ts';
 import { costOf } from '../_util/growth.ts';
+import { instantOf, shown } from '../_util/local-times.ts';
 
 const berlin = 'Europe/Berlin';
 const newYork = 'America/New_York';
@@ -10,34 +11,6 @@ const lordHowe = 'Australia/Lord_Howe';
 const zones = [berlin, newYork, lordHowe, 'America/St_Johns', 'Africa/Casablanca', 'Pacific/Kiritimati', 'UTC'];
 
 const day = 86_400_000;
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
-/** What the clocks of a zone show, as the instant at which clocks in UTC would. */
-function shown(instant: number, timeZone: string): number {
-  const clock =
-    clocks.get(timeZone) ??
-    new Intl.DateTimeFormat('en', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-  clocks.set(timeZone, clock);
-  const part = Object.fromEntries(clock.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
-  return Date.UTC(part['year']!, part['month']! - 1, part['day']!, part['hour']!, part['minute']!, part['second']!);
-}
-
-/** The first instant at which a zone's clocks show this; where they skip it, as much later as they are set forward. */
-function instantOf(local: number, timeZone: string): number {
-  const offsets = [local - day, local + day].map((near) => shown(near, timeZone) - near);
-  const meeting = offsets.map((offset) => local - offset).filter((instant) => shown(instant, timeZone) === local);
-  return meeting.length > 0 ? Math.min(...meeting) : local - offsets[0]!;
-}
-
 const expand = (rule: string, local: string, timeZone: string) =>
   expandRule(rule, new Date(instantOf(Date.parse(`${local}Z`), timeZone)), timeZone).map((start) =>
     start.toISOString(),

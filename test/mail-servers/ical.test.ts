@@ -6,6 +6,7 @@ import type { RemoteItem } from '../../src/mail-servers/connector.ts';
 import { readCalendarObject } from '../../src/mail-servers/ical.ts';
 import { windowsZones } from '../../src/time/windows-zones.ts';
 import { costOf } from '../_util/growth.ts';
+import { instantOf } from '../_util/local-times.ts';
 
 const day = 86_400_000;
 const window = { start: new Date('2026-11-19T23:00Z'), end: new Date('2027-11-19T23:00Z') };
@@ -26,28 +27,6 @@ const itemOf = (...lines: string[]): RemoteItem => {
 };
 const spans = (items: readonly RemoteItem[]) =>
   items.map(({ start, end }) => `${start.toISOString().slice(0, 16)}/${end.toISOString().slice(0, 16)}`).sort();
-
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
-/** What the clocks of a zone show, as the instant at which clocks in UTC would. */
-function shown(instant: number, timeZone: string): number {
-  const clock =
-    clocks.get(timeZone) ??
-    new Intl.DateTimeFormat('en', { timeZone, dateStyle: 'short', timeStyle: 'medium', hourCycle: 'h23' });
-  clocks.set(timeZone, clock);
-  const [month, date, year, ...time] = clock
-    .format(instant)
-    .split(/[/,: ]+/)
-    .map(Number);
-  return Date.UTC(2000 + year!, month! - 1, date!, ...(time as [number, number, number]));
-}
-
-/** The first instant at which a zone's clocks show this; where they skip it, as much later as they are set forward. */
-function instantOf(local: number, timeZone: string): number {
-  const offsets = [local - day, local + day].map((near) => shown(near, timeZone) - near);
-  const meeting = offsets.map((offset) => local - offset).filter((instant) => shown(instant, timeZone) === local);
-  return meeting.length > 0 ? Math.min(...meeting) : local - offsets[0]!;
-}
 
 const compact = (local: number) => new Date(local).toISOString().slice(0, 19).replace(/[-:]/g, '');
 
