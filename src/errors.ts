@@ -93,20 +93,19 @@ export type ErrorCode = keyof typeof statusOfCode;
 /** `message` is for people: it names the place and the remedy. */
 export abstract class DomainError extends Error {
   abstract readonly code: ErrorCode;
-  readonly errors: FieldError[] = [];
+  readonly errors: FieldError[];
   /** Seconds after which the same call may succeed. */
   readonly retryAfter: number | undefined = undefined;
+  constructor(message: string, errors: FieldError[] = []) {
+    super(message);
+    this.errors = errors;
+  }
 }
 
 /** The request could not be read: broken JSON, wrong shape, unusable characters. */
 export class Malformed extends DomainError {
   static readonly of = (...faults: FieldError[]) => new Malformed(messageOf(faults), faults);
   readonly code = 'Malformed';
-  override readonly errors: FieldError[];
-  constructor(message: string, errors: FieldError[] = []) {
-    super(message);
-    this.errors = errors;
-  }
 }
 
 export class NotAuthenticated extends DomainError {
@@ -182,12 +181,10 @@ export class UnsupportedMediaType extends DomainError {
 export class InvalidInput extends DomainError {
   static readonly of = (...faults: FieldError[]) => new InvalidInput(messageOf(faults), faults);
   readonly code = 'InvalidInput';
-  override readonly errors: FieldError[];
   /** How many faults there are; `errors` may list fewer. */
   readonly faultCount: number;
   constructor(message: string, errors: FieldError[] = [], faultCount = errors.length) {
-    super(message);
-    this.errors = errors;
+    super(message, errors);
     this.faultCount = faultCount;
   }
 }
