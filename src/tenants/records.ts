@@ -6,7 +6,7 @@ import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isReferred, refuseDuplicate } from '../flow/database-errors.ts';
-import { holdRecord, lockOne, nameTaken, newTo, type Which } from '../records.ts';
+import { holdRecord, lockOne, nameTaken, newTo, type VersionedId } from '../records.ts';
 
 type MasterRecord = { id: number; version: number };
 /** A new record has no id and no version, is active and has not been erased. */
@@ -94,7 +94,12 @@ export async function insertRecord<Row extends MasterRecord>(
 }
 
 /** @throws NotFound, PreconditionFailed */
-function hold(trx: Transaction, mandatorId: number, kind: RecordKind, { id, expected }: Which): Promise<MasterRecord> {
+function hold(
+  trx: Transaction,
+  mandatorId: number,
+  kind: RecordKind,
+  { id, expected }: VersionedId,
+): Promise<MasterRecord> {
   const one = trx.selectFrom(tableOf(kind)).where('mandator_id', '=', mandatorId).where('id', '=', id);
   return holdRecord(lockOne(one.select(columnsOf(kind))), kind.noun, expected);
 }
@@ -109,7 +114,7 @@ export async function changeRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
   kind: RecordKind,
-  which: Which,
+  which: VersionedId,
   changes: object,
   check: (found: Row) => Promise<{ columns?: object; told?: object; action?: AuditAction }>,
 ): Promise<Row> {
@@ -138,7 +143,7 @@ export async function deleteRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
   kind: RecordKind,
-  which: Which,
+  which: VersionedId,
 ): Promise<Row> {
   const { mandatorId } = act.viewer;
   const found = await hold(trx, mandatorId, kind, which);
