@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import leven, { closestMatch } from 'leven';
 import { z } from 'zod';
-import { isJsonObject, readJsonText, valueAt } from './json-text.ts';
+import { isJsonObject, readJsonText } from './json-text.ts';
 import {
   clientSettings,
   corsSettings,
@@ -135,6 +135,10 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
     tree[name] = inner ? { ...(isJsonObject(tree[name]) ? tree[name] : {}), [innerName]: value } : value;
   }
   return { tree, variables };
+}
+
+function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
+  return keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], tree);
 }
 
 const homes: [home: string, { shape: object }][] = [

@@ -1,9 +1,6 @@
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const valueAt = (tree: unknown, keys: readonly PropertyKey[]): unknown =>
-  keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], tree);
-
 /**
  * The value of a JSON text that people write in a file, with or without a byte order mark.
  * @throws SyntaxError, whose message names the place, and quotes nothing of the text: it may hold a secret

@@ -22,7 +22,7 @@ export type HeldKind<Row> = {
   /** The members that the audit records. */
   auditedMembers(row: Row): object;
 };
-export type VersionedId = { id: number; expected: Versions };
+type Which = { id: number; expected: Versions };
 
 /** The message for a name that another record has. */
 export const nameTaken = (noun: string) => `Another ${noun} has this name already; choose another.`;
@@ -79,7 +79,7 @@ export async function changeHeld<Row extends Versioned>(
   trx: Transaction,
   act: Act,
   { noun, lock, subjectOf, auditedMembers }: HeldKind<Row>,
-  { id, expected }: VersionedId,
+  { id, expected }: Which,
   write: (found: Row) => Promise<Row>,
 ): Promise<Row> {
   const found = await holdRecord(lock(trx, act.viewer, id), noun, expected);
@@ -99,7 +99,7 @@ export async function deleteHeld<Row extends Versioned>(
   trx: Transaction,
   act: Act,
   { noun, lock, subjectOf }: HeldKind<Row>,
-  { id, expected }: VersionedId,
+  { id, expected }: Which,
   remove: () => Promise<unknown>,
 ): Promise<Row> {
   const found = await holdRecord(lock(trx, act.viewer, id), noun, expected);

@@ -1,12 +1,12 @@
 /** Creation, versioned change and deletion of master data; locations, resources and persons are never deleted. */
 import { sql } from 'kysely';
 import { type AuditAction, recordAct, type Subject } from '../acts.ts';
-import type { Act } from '../context.ts';
+import type { Act, Versions } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isReferred, refuseDuplicate } from '../flow/database-errors.ts';
-import { holdRecord, lockOne, nameTaken, newTo, type VersionedId } from '../records.ts';
+import { holdRecord, lockOne, nameTaken, newTo } from '../records.ts';
 
 type MasterRecord = { id: number; version: number };
 /** A new record has no id and no version, is active and has not been erased. */
@@ -93,13 +93,10 @@ export async function insertRecord<Row extends MasterRecord>(
   return row as MasterRecord as Row;
 }
 
+type Which = { id: number; expected: Versions };
+
 /** @throws NotFound, PreconditionFailed */
-function hold(
-  trx: Transaction,
-  mandatorId: number,
-  kind: RecordKind,
-  { id, expected }: VersionedId,
-): Promise<MasterRecord> {
+function hold(trx: Transaction, mandatorId: number, kind: RecordKind, { id, expected }: Which): Promise<MasterRecord> {
   const one = trx.selectFrom(tableOf(kind)).where('mandator_id', '=', mandatorId).where('id', '=', id);
   return holdRecord(lockOne(one.select(columnsOf(kind))), kind.noun, expected);
 }
@@ -114,7 +111,7 @@ export async function changeRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
   kind: RecordKind,
-  which: VersionedId,
+  which: Which,
   changes: object,
   check: (found: Row) => Promise<{ columns?: object; told?: object; action?: AuditAction }>,
 ): Promise<Row> {
@@ -143,7 +140,7 @@ export async function deleteRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
   kind: RecordKind,
-  which: VersionedId,
+  which: Which,
 ): Promise<Row> {
   const { mandatorId } = act.viewer;
   const found = await hold(trx, mandatorId, kind, which);

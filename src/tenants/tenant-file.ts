@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { codeOfIssue, type FieldError, InvalidInput, pathOf, pointerTo } from '../errors.ts';
 import { sentText } from '../fields.ts';
 import { mostCalendars, sourceMembers } from '../holidays/service.ts';
-import { valueAt } from '../json-text.ts';
 import { longest, mandatorForm, reservedNames } from '../names.ts';
 import { hoursMembers } from '../opening-hours/service.ts';
 import {
@@ -113,6 +112,9 @@ export type TenantFile = z.output<typeof tenantFile>;
 /** Lists the known members where one is unknown. */
 const allowed = (issue: z.core.$ZodRawIssue): string | undefined =>
   issue.code === 'unrecognized_keys' ? Object.keys((issue.inst as z.ZodObject).shape).join(' ') : undefined;
+
+const valueAt = (input: unknown, keys: readonly PropertyKey[]) =>
+  keys.reduce<unknown>((parent, key) => (parent as Record<PropertyKey, unknown> | undefined)?.[key], input);
 
 /** A fault of a file, at the path `keys`. */
 export function fault(keys: readonly PropertyKey[], code: string, text: string): FieldError {
