@@ -21,16 +21,11 @@ export async function writeAnswer(
   type: string,
 ): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  function setHeaders(): void {
-    response.statusCode = status;
-    response.setHeader('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
-    for (const name in headers) response.setHeader(name, headers[name] as string);
-  }
-  if (body instanceof LargeJson) {
-    setHeaders();
+  response.statusCode = status;
+  response.setHeader('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
+  for (const name in headers) response.setHeader(name, headers[name] as string);
+  if (body instanceof LargeJson)
     return writeLarge(request, response, body, context.once(openChunks)).finally(body.giveBack);
-  }
-  setHeaders();
   if (body === undefined) response.end();
   else if (isRead && status === 200) writeTagged(request, response, body, type);
   else writeJson(request, response, body);
