@@ -10,7 +10,7 @@ import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { lockTenant } from '../db/row-lock.ts';
 import { Conflict, InvalidInput, memberFault, NotFound } from '../errors.ts';
-import { finderOf, getterOf, noRecord } from '../records.ts';
+import { finderOf, getterOf } from '../records.ts';
 import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
 import { changeRecord, insertRecord, type RecordKind } from './records.ts';
@@ -123,19 +123,14 @@ export async function listPersonsOf(db: Database, mandator: string): Promise<Per
   return await personsOf(db, { mandatorId }).orderBy('id').execute();
 }
 
+const getUnchecked = getterOf<PersonRecord>(kind.noun, (db, { mandatorId }, id) => personById(db, mandatorId, id));
+
 /** The person to whom the caller's credential belongs. */
-export async function getOwnPerson(db: Database, { mandatorId, personId }: Viewer): Promise<PersonRecord> {
-  const own = await personById(db, mandatorId, personId);
-  if (!own) throw noRecord(kind.noun);
-  return own;
-}
+export const getOwnPerson = (db: Database, viewer: Viewer) => getUnchecked(db, viewer, viewer.personId);
 
 /** How lessons name a person. @throws NotFound, also for a person of another tenant */
-export async function getTeacherCode(db: Database, { mandatorId }: Viewer, personId: number): Promise<string | null> {
-  const found = await personById(db, mandatorId, personId);
-  if (!found) throw noRecord(kind.noun);
-  return found.teacherCode;
-}
+export const getTeacherCode = async (db: Database, viewer: Viewer, personId: number): Promise<string | null> =>
+  (await getUnchecked(db, viewer, personId)).teacherCode;
 
 /** @throws Forbidden */
 export const findPersonById = finderOf(personById, checkAdmin);
