@@ -27,6 +27,14 @@ export async function releaseAll(): Promise<void> {
   open.clear();
 }
 
+/** How many statements wait for a lock. */
+export async function countWaiting(db: Database): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
+  return rows[0]!.count;
+}
+
 /** Cancels statements that wait for a lock, until there were `statements` of them; their senders see an outage. */
 export async function cancelWaiting(db: Database, statements: number): Promise<void> {
   const cancelled = new Set<string>();

@@ -6,6 +6,7 @@ import { Occupied } from '../../src/bookings/occupied.ts';
 import type { Viewer } from '../../src/context.ts';
 import { type DomainError, InvalidInput, type Unavailable } from '../../src/errors.ts';
 import { at, openFrontDesk } from '../_util/front-desk.ts';
+import { countWaiting } from '../_util/hold.ts';
 import { until } from '../_util/process.ts';
 
 let desk: Awaited<ReturnType<typeof openFrontDesk>>;
@@ -600,7 +601,7 @@ describe('writers at the same time', () => {
           tstzrange(${at(day, 9)}, ${at(day, 10)}), ${personId}) returning id`.execute(trx);
       const call = school.create(hours(9, 10));
       call.catch(() => {});
-      await until('the other waits', async () => (await waiting()) === 1);
+      await until('the other waits', async () => (await countWaiting(desk.db)) === 1);
       return { call, id: rows[0]?.id };
     });
     await expect(late.call).rejects.toMatchObject({ conflicts: [{ bookingId: late.id, subject: 'first' }] });
@@ -634,10 +635,10 @@ describe('writers at the same time', () => {
     const calls = await desk.db.transaction().execute(async (trx) => {
       await sql`select from resource where id = ${school.roomId('A')} for no key update`.execute(trx);
       const waiters = Array.from({ length: 20 }, (_each, index) => school.book(hours(index, index + 1)));
-      await until('four wait', async () => (await waiting()) === 4);
+      await until('four wait', async () => (await countWaiting(desk.db)) === 4);
       await school.book({ ...hours(12, 13), resourceId: school.roomId('B') });
       await foreign.book(hours(12, 13));
-      expect(await waiting()).toBeLessThanOrEqual(4);
+      expect(await countWaiting(desk.db)).toBeLessThanOrEqual(4);
       return waiters;
     });
     expect(await Promise.all(calls)).toHaveLength(20);
@@ -663,19 +664,11 @@ describe('writers at the same time', () => {
     await desk.db.transaction().execute(async (trx) => {
       await sql`select from resource where id = ${school.roomId('A')} for no key update`.execute(trx);
       const call = refused<Unavailable>(school.create(hours(9, 10)));
-      await until('it waits', async () => (await waiting()) === 1);
+      await until('it waits', async () => (await countWaiting(desk.db)) === 1);
       const started = Date.now();
       const clock = jest.spyOn(Date, 'now').mockReturnValue(started + 31_000);
       const error = await call.finally(() => clock.mockRestore());
       expect(error).toMatchObject({ code: 'Unavailable', message: expect.stringContaining('import') });
     });
   });
-
-  async function waiting(): Promise<number | undefined> {
-    const { rows } = await sql<{ n: number }>`
-      select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-      desk.db,
-    );
-    return rows[0]?.n;
-  }
 });

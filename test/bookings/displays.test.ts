@@ -10,7 +10,7 @@ import type { Viewer } from '../../src/context.ts';
 import { type Device, pairDevice } from '../_util/displays.ts';
 import { makeDisplay } from '../_util/factories.ts';
 import { openFrontDesk } from '../_util/front-desk.ts';
-import { hold, releaseAll } from '../_util/hold.ts';
+import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData, type Reply } from '../_util/master-data.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -55,11 +55,7 @@ async function atOnce(...acts: (() => Promise<unknown>)[]): Promise<string[]> {
     sql`select from resource where id = ${school.roomId('A')} for no key update`.execute(trx),
   );
   const both = Promise.allSettled(acts.map((act) => act()));
-  await until('both wait', async () => {
-    const { rows } = await sql`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(desk.db);
-    return rows.length === 2;
-  });
+  await until('both wait', async () => (await countWaiting(desk.db)) === 2);
   await letGo();
   return (await both).map((one) => (one.status === 'rejected' ? one.reason.code : 'done')).sort();
 }

@@ -8,7 +8,7 @@ import { Conflict } from '../../src/errors.ts';
 import { openLog } from '../../src/log.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { hold, releaseAll } from '../_util/hold.ts';
+import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { masterData } from '../_util/master-data.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
@@ -74,11 +74,7 @@ describe('positions', () => {
     const place = await hold(db, (trx) => sql`select place_changes(${tenant.mandatorId}, 10)`.execute(trx));
     await commit();
     const reading = idsBehind(start);
-    await until(async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
-      return rows.length > 0;
-    });
+    await until(async () => (await countWaiting(db)) > 0);
     await place();
     expect(await reading).toEqual([...early, ...late]);
   });

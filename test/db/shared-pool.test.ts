@@ -9,7 +9,7 @@ import { openLog } from '../../src/log.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { fetchWhole } from '../_util/fetch-whole.ts';
-import { hold, releaseAll } from '../_util/hold.ts';
+import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -38,12 +38,7 @@ const call = ({ token, code }: typeof busy, path: string, body?: object) =>
     ...(body && { body: JSON.stringify(body) }),
   });
 
-const waitingForLocks = async () => {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(service.context.uploads);
-  return rows[0]?.count ?? 0;
-};
+const waitingForLocks = () => countWaiting(service.context.uploads);
 
 test.each([
   ['lists over REST', 'api/v1.0/bookings?Kind=Block', () => undefined],

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { ahead } from '../_util/ahead.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
-import { hold, releaseAll } from '../_util/hold.ts';
+import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { until } from '../_util/process.ts';
@@ -264,11 +264,7 @@ describe('an erased person', () => {
       sql`update person set active = false, erased_at = now() where id = ${grace.Id}`.execute(trx),
     );
     const meanwhile = join('Meanwhile');
-    await until(async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
-      return rows.length > 0;
-    });
+    await until(async () => (await countWaiting(db)) > 0);
     await release();
     expect(await meanwhile).toEqual(refused);
     expect(await join('Afterwards')).toEqual(refused);
@@ -456,11 +452,7 @@ describe('an erased person', () => {
     await importJobs([job]);
     const release = await hold(db, (trx) => sql`select from resource for no key update`.execute(trx));
     const sent = await send('update', [{ ...job, LektionList: [{ LektionId: '0-0', Titel: 'Algebra' }] }]);
-    await until(async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
-      return rows.length > 0;
-    });
+    await until(async () => (await countWaiting(db)) > 0);
     expect((await erase({ path: `/persons/${id}` }, {}, chief)).status).toBe(503);
     await release();
     await end(((await sent.json()) as { BatchId: string }).BatchId);

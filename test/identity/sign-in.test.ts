@@ -1,9 +1,9 @@
 /** Signing in to the console at an outside provider: by people, by attackers, and with a provider that fails. */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { importJWK, SignJWT } from 'jose';
-import { sql } from 'kysely';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { countWaiting } from '../_util/hold.ts';
 import { until } from '../_util/process.ts';
 import { type ScriptedServer, startScriptedServer, type Told } from '../_util/scripted-server.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -174,11 +174,7 @@ describe('at a provider', () => {
     const change = db.transaction().execute(async (trx) => {
       await trx.updateTable('person').set({ email: 'grace@school.example' }).where('id', '=', id).execute();
       const end = browser.finish(back);
-      await until('the sign-in waits for the change', async () => {
-        const { rows } = await sql`
-          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
-        return rows.length > 0;
-      });
+      await until('the sign-in waits for the change', async () => (await countWaiting(db)) > 0);
       return { end };
     });
     expect(faultAt(await (await change).end)).toBe('PersonUnknown');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Transaction } from '../../src/db/database.ts';
-import { hold, releaseAll } from '../_util/hold.ts';
+import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
 import type { BatchRecord } from '../_util/lessons.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -313,11 +313,7 @@ describe('what happens while a batch is at work', () => {
       return sql`select from resource where mandator_id = ${tenant.mandatorId} for no key update`.execute(trx);
     });
     const running = run(operation, jobs(lesson('1', 'A', 8)));
-    await until('the batch waits for the rooms', async () => {
-      const waiting = await sql`
-        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
-      return waiting.rows.length > 0;
-    });
+    await until('the batch waits for the rooms', async () => (await countWaiting(db)) > 0);
     await write(holder);
     await release();
     return await running;

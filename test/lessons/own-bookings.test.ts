@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { hold, releaseAll } from '../_util/hold.ts';
+import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
 import { masterData } from '../_util/master-data.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -102,11 +102,7 @@ describe('TakeOverBookings=true', () => {
       sql`update booking set status = 'Cancelled', version = version + 1 where id = ${given.Id}`.execute(trx),
     );
     const running = run(create, jobs(lesson('1', 'A', 8), lesson('2', 'B', 8)));
-    await until('the import waits for the cancellation', async () => {
-      const waiting = await sql`
-        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(db);
-      return waiting.rows.length > 0;
-    });
+    await until('the import waits for the cancellation', async () => (await countWaiting(db)) > 0);
     await release();
     const batch = await running;
     expect(await read(given.Id)).toMatchObject({ Kind: 'Booking', Status: 'Cancelled', Version: given.Version + 1 });

@@ -11,6 +11,7 @@ import { openPlaces } from '../../src/flow/places.ts';
 import { openSpool, type Spool } from '../../src/lessons/spool.ts';
 import { openLog } from '../../src/log.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { countWaiting } from '../_util/hold.ts';
 import { type Job, lessonClient, makeJobs } from '../_util/lessons.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -259,12 +260,6 @@ describe('large imports', () => {
   });
 
   test('imports of one job that are being stored take no connection from others', async () => {
-    const waitingForLock = async () =>
-      (
-        await sql<{ n: number }>`
-          select count(*)::int as n from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`.execute(service.context.uploads)
-      ).rows[0]!.n;
     const clients = [
       ...[await clientOf(), await clientOf(service.tenant, 'Admin')],
       ...[await clientOf(other), await clientOf(other, 'Admin')],
@@ -278,7 +273,7 @@ describe('large imports', () => {
       );
       await isRead;
     });
-    await until('as many are stored as have places', async () => (await waitingForLock()) === 6);
+    await until('as many are stored as have places', async () => (await countWaiting(service.context.uploads)) === 6);
     expect((await clients[0]!.call('/batches')).status).toBe(200);
     release();
     await holding;

@@ -7,7 +7,7 @@ import { openLog } from '../../../src/log.ts';
 import { nextYear } from '../../_util/ahead.ts';
 import { makeTenant } from '../../_util/factories.ts';
 import { freePort } from '../../_util/free-port.ts';
-import { hold, releaseAll } from '../../_util/hold.ts';
+import { countWaiting, hold, releaseAll } from '../../_util/hold.ts';
 import { cloneDatabase } from '../../_util/postgres.ts';
 import { killPrograms, type Program, startProgram, until } from '../../_util/process.ts';
 import { launchBrowser } from '../_util/browser.ts';
@@ -104,12 +104,7 @@ describeInBrowser('A cut in the middle', () => {
     losing = what;
   };
   /** Until the server waits for a lock in the middle of its work. */
-  const isAtWork = () =>
-    until('a statement waits', async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
-      return rows.length > 0;
-    });
+  const isAtWork = () => until('a statement waits', async () => (await countWaiting(db)) > 0);
   const holdRooms = () => hold(db, (trx) => sql`select from resource for update`.execute(trx));
   async function kill(): Promise<void> {
     await program.end('SIGKILL');
