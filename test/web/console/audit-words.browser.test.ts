@@ -1,7 +1,7 @@
 /** The words of the audit: every act, member and choice that it can hold has words for people, in both languages. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { auditActions, auditSubjects } from '../../../src/acts.ts';
+import { auditActions, type auditSubjects } from '../../../src/acts.ts';
 import { displayChanges } from '../../../src/displays/device-wire.ts';
 import { privacyLevels } from '../../../src/displays/display.ts';
 import { auditedMembers as calendarMembers } from '../../../src/holidays/stored.ts';
@@ -13,7 +13,7 @@ import { tenantChanges, tenantParameters } from '../../../src/tenants/tenant-wir
 import { locationChanges, personChanges, resourceChanges } from '../../../src/tenants/wire.ts';
 import { newProfile } from '../../../src/timetable-files/profile-wire.ts';
 import { eventKinds } from '../../../src/webhooks/kinds.ts';
-import { auditedMembers as webhookMembers, disabledReasons } from '../../../src/webhooks/stored.ts';
+import { disabledReasons, auditedMembers as webhookMembers } from '../../../src/webhooks/stored.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
 import { openConsole } from '../_util/consoles.ts';
@@ -26,11 +26,7 @@ const hours = ['OpeningRules', 'OpeningExceptions'];
 const members: Record<(typeof auditSubjects)[number], string[]> = {
   Tenant: [...keys(tenantChanges, tenantParameters)].filter((member) => member !== 'Parameters'),
   Location: [...keys(locationChanges), ...hours],
-  Resource: [
-    ...keys(resourceChanges),
-    ...hours,
-    ...['FutureBookings', 'MovedTo', 'Cancelled', 'Moved', 'Conflicts'],
-  ],
+  Resource: [...keys(resourceChanges), ...hours, ...['FutureBookings', 'MovedTo', 'Cancelled', 'Moved', 'Conflicts']],
   Person: keys(personChanges),
   Pin: keys(pinRecord),
   Display: [...keys(displayChanges)].map((member) => (member === 'ResourceIds' ? 'Resources' : member)),

@@ -67,7 +67,9 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
     }
     // Undo brings back only the room, not bookings that were cancelled or moved.
     const undo = active && done.cancelled + done.moved === 0 ? () => void putBack(done.version) : undefined;
-    toast(t().retiredNow(name, done.cancelled, done.moved, done.kept.bookings + done.kept.blocks + done.kept.lessons), { undo });
+    toast(t().retiredNow(name, done.cancelled, done.moved, done.kept.bookings + done.kept.blocks + done.kept.lessons), {
+      undo,
+    });
     onDone();
     onClose();
   }

@@ -109,7 +109,9 @@ async function readTouched(owner: Owner, { fromDate, toDate, open, applies }: Ch
 }
 
 /** @param what is asked again when it changes */
-const List: Component<{ owner: Owner; what: string; change: (stop: AbortSignal) => Promise<Change> }> = (properties) => {
+const List: Component<{ owner: Owner; what: string; change: (stop: AbortSignal) => Promise<Change> }> = (
+  properties,
+) => {
   const { owner, what, change } = properties;
   const asked = useAsked(async (stop) => readTouched(owner, await change(stop), stop), [what]);
   return html`<div>${showAsked(asked, ({ touched, count, hasMore }) =>

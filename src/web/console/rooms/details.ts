@@ -32,8 +32,19 @@ type Read = Partial<NonNullable<BookingDetailsQuery['booking']>>;
 
 /** @param read the members that are not updated live */
 function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
-  const { start, end, timeZone, lessonSummary, organizer, checkIn, status, kind, description, resourceId, resourceName } =
-    booking;
+  const {
+    start,
+    end,
+    timeZone,
+    lessonSummary,
+    organizer,
+    checkIn,
+    status,
+    kind,
+    description,
+    resourceId,
+    resourceName,
+  } = booking;
   const elsewhere = offsetAt(timeZone, Date.parse(start)) !== offsetAt(ownZone, Date.parse(start));
   const state = [
     t().kinds[kind],
