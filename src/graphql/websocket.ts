@@ -38,9 +38,11 @@ const pingEvery = 12_000;
 /** Passed through graphql-ws as the root value, to find the operation that the client has sent. */
 type Sent = { link: Link; id: string; params: PlainCall };
 
+const unauthorized: [code: number, reason: string] = [4401, 'Unauthorized'];
+
 /** The close code and reason of a refused connection. */
 function closeCodeOf(error: unknown): [code: number, reason: string] {
-  if (error instanceof NotAuthenticated) return [4401, 'Unauthorized'];
+  if (error instanceof NotAuthenticated) return unauthorized;
   if (error instanceof Forbidden || error instanceof NotFound) return [4403, 'Forbidden'];
   return [1013, 'Try again later'];
 }
@@ -152,7 +154,7 @@ export function createWebSockets(
   /** Closes a socket whose credential was refused, unless it has other operations: it would be refused every time. */
   function leave({ extra, subscriptions }: Link, refusedId: string): void {
     if (Object.keys(subscriptions).some((id) => id !== refusedId)) return;
-    extra.socket.close(...closeCodeOf(new NotAuthenticated()));
+    extra.socket.close(...unauthorized);
   }
 
   /** Prepares one operation. It checks the credential again, which may have been revoked since the socket was opened. */

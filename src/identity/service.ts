@@ -71,10 +71,8 @@ type Verified = {
 
 /** For how long a check of a credential holds. */
 const believedMs = 4_000;
-/** The client under which wrong PINs of the header APIKEY are counted. */
-const headerClient = 'APIKEY';
-/** The client under which wrong PINs at the console are counted. */
-const consoleClient = 'console';
+/** The clients under which wrong PINs are counted: in the header APIKEY, and at the console. */
+const [headerClient, consoleClient] = ['APIKEY', 'console'] as const;
 
 /** Opens the room in this process. Credentials are checked again when a change is announced. */
 export function openIdentity(context: Context): Identity {
@@ -148,8 +146,8 @@ export function viewerOfToken(identity: Identity, token: string, ip: string): Pr
   return viewerBy(identity, token, async (isProven) => {
     const credential = createHash('sha256').update(token).digest('base64url').slice(0, 22);
     if (context.config.IdentityProvider.Mode === 'External') {
-      const verifying = provider.verify(token, { address: normalizeAddress(ip), isProven });
-      const assertion = await countingForged(context, ip, verifying);
+      const sender = { address: normalizeAddress(ip), isProven };
+      const assertion = await countingForged(context, ip, provider.verify(token, sender));
       // The provider may change its keys, or revoke an opaque token, at any time.
       return { provenUntil: 0, read: () => readPerson(context, credential, assertion) };
     }
