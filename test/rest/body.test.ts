@@ -287,5 +287,6 @@ test.each<[string, (size: number) => unknown]>([
     2_000,
     3,
   );
-  expect(growth).toBeLessThan(2.5);
+  // Garbage takes more than its part; quadratic work is 4.
+  expect(growth).toBeLessThan(3);
 });

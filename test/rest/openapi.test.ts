@@ -422,11 +422,11 @@ describe('answers keep to the document', () => {
   const own = { 'X-Roomgate-Console': '1', 'Content-Type': 'application/json' };
   const session = (
     method: string,
-    init: { headers?: Record<string, string>; body?: string; mandator?: string } = {},
+    init: { headers?: Record<string, string>; body?: string; mandator?: string; query?: string } = {},
   ) => {
     const { headers = own, body = method === 'POST' ? JSON.stringify({ Pin: consolePin }) : undefined } = init;
     const sent = { method, headers, ...(body !== undefined && { body }) };
-    return contract.fetch(`/${init.mandator ?? 'school'}/session`, sent, { wrong: true });
+    return contract.fetch(`/${init.mandator ?? 'school'}/session${init.query ?? ''}`, sent, { wrong: true });
   };
   const cookieFrom = (answer: Response) => answer.headers.getSetCookie()[0]?.split(';', 1)[0] ?? '';
 
@@ -458,6 +458,8 @@ describe('answers keep to the document', () => {
     const headers = { ...own, cookie };
     await useUp(() => fetch(`${service.url}/school/session`, { headers }));
     expect(await statusOf('GET', { headers })).toBe(429);
+    expect(await statusOf('DELETE', { query: '?Everywhere=yes' })).toBe(400);
+    expect(await statusOf('DELETE', { query: '?Everywhere=true' })).toBe(401);
     expect(await statusOf('DELETE', { headers: { ...own, cookie } })).toBe(204);
   });
 

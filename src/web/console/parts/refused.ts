@@ -50,7 +50,7 @@ function sayLimit({ code, limit }: Fault, timeZone: string): string {
 }
 
 /** The members of the API at the beginning of a message: `input.name: …`. */
-const leadingMembers = /^((?:[a-z]\w*[\w.[\]]*)(?:, [a-z]\w*[\w.[\]]*)*): /;
+const leadingMembers = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
 
 /** The label of a member of the API; its name if no form has it. */
 function labelOf(member: string): string {
