@@ -12,7 +12,7 @@ import { anyOutsideOpeningHours, type KnownHours, readOpeningHours, timeOfSent }
 import { fail, move } from './lifecycle.ts';
 import { beginPlan, carryOut, type DescribedPlan, describePlan, endPlan, planBookings } from './plan.ts';
 import { Cancelled, type ImportContext, type ImportProgress, Outdated, openProgress } from './progress.ts';
-import { beginReading, beginWriting, type ReadJobs, readJobs } from './reading.ts';
+import { beginReading, beginWriting, endWriting, type ReadJobs, readJobs } from './reading.ts';
 import { anyEntering, anyRefused, stageLessons } from './staged-lessons.ts';
 import {
   countLessons,
@@ -254,6 +254,7 @@ async function carryOutPlan(progress: ImportProgress, work: BatchWork): Promise<
 async function recordWarnings({ trx, batch, stage }: BatchWork, { remarkable, hours }: Published): Promise<Counts> {
   if (batch.validateOnly) await stage.lessons();
   if (!remarkable) return { errors: 0, warnings: 0, omitted: [] };
+  await endWriting(trx);
   await stage.lessons();
   return await recordFindings(trx, batch, { diagnose: false, hours, settled: stage.isSettled });
 }

@@ -26,6 +26,11 @@ export async function beginWriting(trx: Transaction): Promise<void> {
   await sql.raw('savepoint unwritten; set local enable_seqscan = off; set local enable_bitmapscan = off').execute(trx);
 }
 
+/** Lets statements scan again, once the foreign keys have their plans. */
+export async function endWriting(trx: Transaction): Promise<void> {
+  await sql.raw('set local enable_seqscan = default; set local enable_bitmapscan = default').execute(trx);
+}
+
 /**
  * What is known of a body before its lessons are read. `rooms` has each name of a room once, with its location and id.
  * For a Create, `firstDay` and `lastDay` are the least and greatest dates of the lessons' times, as sent.
