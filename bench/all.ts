@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- --all`: runs every bench except the soak in turn, and ends with one table of all comparisons: each side with its CPU
  * and its ratio to the yardstick of the same run. The other measurements of each bench are printed above. With `--before=<folder>`
- * each bench runs in that checkout, too, right before this one's, and the table has the figures of both.
+ * each bench runs in that checkout, too, first or second by turns, and the table has the figures of both.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const known = Object.keys(packageJson.scripts).flatMap((name) => /^bench:(.*)/.e
 const command = new Command('npm run bench --')
   .argument('[names...]', `which ones: ${known.join(', ')}`)
   .option('--all', 'all of them but soak, which lasts an hour')
-  .option('--before <folder>', 'another checkout, with its packages installed, whose benches run in turns with these')
+  .option('--before <folder>', 'another checkout, after npm ci, whose benches run beside these, once each')
   .option('--smoke', 'all steps, with next to nothing to do: shows that they run', false)
   .showHelpAfterError()
   .parse();
@@ -27,7 +27,9 @@ if (unknown !== undefined) command.error(`error: there is no bench ${unknown}`);
 if (names.length === 0) command.error('error: name the benches, or --all');
 
 const here = path.join(import.meta.dirname, '..');
-const checkouts = before === undefined ? [here] : [path.resolve(before), here];
+// npm changes the folder.
+const from = process.env['INIT_CWD'] ?? '.';
+const checkouts = before === undefined ? [here] : [path.resolve(from, before), here];
 const fileOf = (checkout: string, name: string) => path.join(checkout, 'bench', `${name}.ts`);
 for (const checkout of checkouts)
   for (const needed of [fileOf(checkout, 'all'), path.join(checkout, 'node_modules')])
@@ -69,7 +71,10 @@ async function run(name: string, at: number, checkout: string): Promise<void> {
   if (code !== 0) failed.push(file);
 }
 
-for (const name of names) for (const [at, checkout] of checkouts.entries()) await run(name, at, checkout);
+for (const [turn, name] of names.entries()) {
+  const order = [...checkouts.entries()];
+  for (const [at, checkout] of turn % 2 === 0 ? order : order.reverse()) await run(name, at, checkout);
+}
 say('');
 const columns = (named: string) => (checkouts.length > 1 ? [`${named} before`, named] : [named]);
 print([
