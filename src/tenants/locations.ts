@@ -22,7 +22,7 @@ const kind: RecordKind = {
   table: 'location',
   noun: 'location',
   columns,
-  namesIn: null,
+  namesIn: 'mandator_id',
 };
 
 const locationsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>

@@ -19,8 +19,8 @@ export type RecordKind = {
   columns: readonly string[];
   /** The message for what another record has already, unless that is a name alone; by the constraint, if there are several. */
   taken?: string | ((constraint: string) => string);
-  /** For records that keep their names when they are retired: the column within which names are unique, null in the tenant. */
-  namesIn?: 'location_id' | null;
+  /** For records that keep their names when they are retired: the column within which names are unique. */
+  namesIn?: 'mandator_id' | 'location_id';
   /** The message for the deletion of a record that another one needs. */
   used?: string;
 };
@@ -48,14 +48,18 @@ const refuseTaken = ({ noun, taken = nameTaken(noun) }: RecordKind) => refuseDup
 async function refuseNameOfRetired(trx: Transaction, mandatorId: number, kind: RecordKind, row: object): Promise<void> {
   const { noun, namesIn } = kind;
   if (namesIn === undefined) return;
-  const { id = 0, name, [namesIn ?? '']: within } = row as Record<string, number | string | undefined>;
+  const {
+    id = 0,
+    name,
+    ...columns
+  } = { mandator_id: mandatorId, ...row } as Record<string, number | string | undefined>;
   const found = await trx
     .selectFrom(tableOf(kind))
     .where('mandator_id', '=', mandatorId)
     .where('name_key', '=', sql<string>`name_key(${name}::text)`)
     .where('id', '<>', Number(id))
     .where(sql<boolean>`not active`)
-    .$if(namesIn !== null, (query) => query.where(sql.ref(namesIn ?? ''), '=', within))
+    .where(sql.ref(namesIn), '=', columns[namesIn])
     .select('id')
     .executeTakeFirst();
   if (!found) return;
