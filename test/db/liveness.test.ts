@@ -247,6 +247,7 @@ test.concurrent(`${stranded} tells that LISTEN does not hear, and is replaced by
   const told = { warn: (_why: object, text: string) => said.push(text), info: (text: string) => said.push(text) };
   const notifications = openNotifications(cable.url, told as unknown as Log);
   await until('all is heard', () => notifications.hears());
+  said.length = 0;
   cable.strand();
   await until('nothing is heard', async () => !(await notifications.hears()));
   await until('all is heard again', () => notifications.hears());

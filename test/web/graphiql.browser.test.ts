@@ -96,7 +96,7 @@ describeInBrowser('GraphiQL in a browser without any other network', () => {
 
   async function open({ url }: Service): Promise<Page> {
     const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(100_000);
     await context.route(
       (asked) => asked.host !== new URL(url).host && asked.protocol !== 'data:',
       (route) => {

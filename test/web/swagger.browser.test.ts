@@ -87,7 +87,7 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
   async function open({ url }: Service, wanted = /\/jobs\/create$/): Promise<Page> {
     const { port } = new URL(url);
     const context = await browser.newContext({ viewport: { width: 1280, height: 1400 } });
-    context.setDefaultTimeout(60_000);
+    context.setDefaultTimeout(100_000);
     await context.route(
       (asked) => asked.host !== `localhost:${port}` && asked.protocol !== 'data:',
       (route) => {

@@ -42,7 +42,9 @@ describeInBrowser('A door sign that hangs for a year', () => {
       (await school.call<{ Items: { Health: unknown }[] }>('GET', '/displays')).Items[0]?.Health;
     await until(async () => Boolean(await health()));
     const { ClockAheadSeconds, ...others } = (await health()) as Record<string, unknown>;
-    expect([419, 420, 421]).toContain(ClockAheadSeconds);
+    // Less what the server's answer took.
+    expect(ClockAheadSeconds).toBeGreaterThan(360);
+    expect(ClockAheadSeconds).toBeLessThanOrEqual(421);
     expect(others).toMatchObject({
       Program: expect.stringMatching(/^roomgate page \S+$/),
       Screen: '1280 x 800',

@@ -179,7 +179,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await page.getByLabel('Thing').selectOption({ label: 'Person' });
       await rows.nth(1).waitFor({ state: 'detached' });
       expect(await rows.allInnerTexts()).toEqual([
-        expect.stringMatching(/Person created.*Role\s+User\s+In use\s+yes$/s),
+        expect.stringMatching(/Person created.*Role\s+User\s+Active\s+yes$/s),
       ]);
       expect(page.url()).toContain('noun=Person');
       await page.getByLabel('to', { exact: true }).fill('2020-01-01');
