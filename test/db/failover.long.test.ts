@@ -42,7 +42,7 @@ const closing: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   await killPrograms();
   for (const close of closing.reverse()) await close();
-}, 120_000);
+});
 
 /** Two servers, the second of which follows the first. */
 async function startPair() {

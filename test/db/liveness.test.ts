@@ -155,7 +155,7 @@ test.concurrent(`${stranded} is thrown away once its backend is seen idle; one t
     expect(await waiting).toBe('none');
   });
   await cable.close();
-}, 60_000);
+});
 
 /** Two connections whose server is looked for at `url`. */
 async function watchTwo(url: string): Promise<[pg.Client, pg.Client]> {
@@ -188,7 +188,7 @@ test.concurrent(`${stranded} is left alone while it cannot be looked for but oth
   expect(await outageOf(long.query('select pg_sleep(60)'))).toBe('outage');
   await Promise.all(clients.map((client) => client.end()));
   full.close();
-}, 60_000);
+});
 
 test.concurrent(`${stranded} is thrown away when the host takes no connection any more, though others hear`, async () => {
   // A backlog that nobody accepts from: whoever comes when it is full waits for ever.
@@ -214,7 +214,7 @@ test.concurrent(`${stranded} is thrown away when the host takes no connection an
   await Promise.all(clients.map((client) => client.end()));
   for (const filler of fillers) filler.destroy();
   stuck.kill('SIGKILL');
-}, 60_000);
+});
 
 test.concurrent(`${stranded} is looked for over one connection, however many are silent; one that is dead itself is replaced`, async () => {
   const [cable, looks] = [await layCable(database.url), await layCable(database.url)];
@@ -239,7 +239,7 @@ test.concurrent(`${stranded} is looked for over one connection, however many are
   expect(looks.opened()).toBe(2);
   await cable.close();
   await looks.close();
-}, 60_000);
+});
 
 test.concurrent(`${stranded} tells that LISTEN does not hear, and is replaced by one that does, as the log says`, async () => {
   const cable = await layCable(database.url);
@@ -254,7 +254,7 @@ test.concurrent(`${stranded} tells that LISTEN does not hear, and is replaced by
   expect([said[0], said.at(-1)]).toEqual(['LISTEN connection failed', 'LISTEN connection is back']);
   await notifications.close();
   await cable.close();
-}, 30_000);
+});
 
 test.concurrent.each([
   ['closes', (socket: net.Socket) => void socket.destroy()],

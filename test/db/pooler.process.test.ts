@@ -167,7 +167,7 @@ pooled(hasPgBouncer ? 'PgBouncer' : 'SKIPPED: pgbouncer is not installed', () =>
       select from pg_locks where locktype = 'advisory' and classid = ${lockClasses.rest}
         and database = (select oid from pg_database where datname = current_database())`.execute(service.context.db);
     expect(rows).toEqual([]);
-  }, 120_000);
+  });
 
   test('that does not answer is named by the doctor', async () => {
     const db = openDatabase('postgres://127.0.0.1:1/rooms', { max: 1, log, statementTimeout: 0, pooled: true });

@@ -39,7 +39,7 @@ beforeAll(async () => {
   standbys = other.context.standbys as Standbys;
   token = await one.signIn(one.tenant, 'Admin');
   await used();
-}, 120_000);
+});
 afterAll(async () => {
   await other.stop();
   await one.stop();
@@ -210,7 +210,7 @@ test('a read under way at a standby that hangs is answered by the primary', asyn
       } catch {}
   }
   await used();
-}, 120_000);
+});
 
 test('a standby that dies fails no request, and is used again when it is back', async () => {
   await used();
@@ -228,25 +228,21 @@ test('a standby that dies fails no request, and is used again when it is back', 
   isDone = true;
   await Promise.all(reads);
   expect(failed).toBe(0);
-}, 120_000);
+});
 
-(hasPgBouncer ? test : test.skip)(
-  'a process whose pooler leads to a standby is not ready',
-  async () => {
-    const pooler = await startPooler(pair.standby.url);
-    const PooledDatabaseUrl = pooler.through(pair.standby.url);
-    const server = await startServer(testConfig(pair.primary.url, { PooledDatabaseUrl, Role: 'Web' }), log);
-    await server.ready;
-    const ready = await fetch(`${server.context.config.BaseUrl}/readyz`);
-    expect([ready.status, await ready.json()]).toMatchObject([
-      503,
-      { Checks: { Database: 'Unhealthy', Notifications: 'Healthy' } },
-    ]);
-    await server.stop();
-    await pooler.stop();
-  },
-  60_000,
-);
+(hasPgBouncer ? test : test.skip)('a process whose pooler leads to a standby is not ready', async () => {
+  const pooler = await startPooler(pair.standby.url);
+  const PooledDatabaseUrl = pooler.through(pair.standby.url);
+  const server = await startServer(testConfig(pair.primary.url, { PooledDatabaseUrl, Role: 'Web' }), log);
+  await server.ready;
+  const ready = await fetch(`${server.context.config.BaseUrl}/readyz`);
+  expect([ready.status, await ready.json()]).toMatchObject([
+    503,
+    { Checks: { Database: 'Unhealthy', Notifications: 'Healthy' } },
+  ]);
+  await server.stop();
+  await pooler.stop();
+});
 
 describe('a command, where DatabaseUrl names the standby before the primary,', () => {
   const main = path.join(import.meta.dirname, '../../src/main.js');
@@ -293,7 +289,7 @@ describe('ReadDatabaseUrl', () => {
     await expect(server.ready).rejects.toThrow(/^ReadDatabaseUrl: 127.0.0.1:\d+: it belongs to another cluster/);
     await server.stop();
     await foreign.remove();
-  }, 60_000);
+  });
 
   const examine = (ReadDatabaseUrl: string) => examineStandbys({ DatabaseUrl: pair.primary.url, ReadDatabaseUrl });
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const service = await startService({ ReadDatabaseUrl: 'postgres://127.0.0.1:1/rooms' });
   metrics = await (await fetch(`${service.url}/metrics`)).text();
   await service.stop();
-}, 60_000);
+});
 
 /** The metrics that an expression names; Prometheus itself has `up`. */
 const namesIn = (text: string) =>

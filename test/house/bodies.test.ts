@@ -257,7 +257,6 @@ describe('bodies below 1 MiB whose ends do not come', () => {
       for (const socket of sockets) socket.destroy();
       await until('what they held is free', async () => (await post(own, spaces)) < 429);
     },
-    60_000,
   );
   test('messages of WebSockets too, whatever comes between their parts', async () => {
     const { port } = new URL(service.url);
@@ -301,7 +300,7 @@ describe('bodies below 1 MiB whose ends do not come', () => {
     }
     await until('the others are refused', async () => refused >= 4);
     for (const socket of sockets) socket.destroy();
-  }, 60_000);
+  });
 });
 
 describe('every route that reads a body', () => {
@@ -327,7 +326,7 @@ describe('every route that reads a body', () => {
     await once(socket, 'message');
     socket.send('{"type":', { fin: false });
     expect((await once(socket, 'close'))[0]).toBe(1008);
-  }, 60_000);
+  });
 
   const json = 'Content-Type: application/json\r\n';
   const routes: [name: string, path: string, type: string][] = [

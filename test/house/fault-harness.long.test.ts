@@ -50,4 +50,4 @@ test('after kill -9 and connections that are cut after COMMIT, only planted faul
     expect.stringMatching(/\| Kill -9 \| 1 \|/i),
     expect.stringContaining('cut after COMMIT'),
   ]);
-}, 300_000);
+});

@@ -170,7 +170,7 @@ describe('a regular expression', () => {
     const isKnown = (found: Found) => known.some((one) => by(one) === by(found));
     expect(patterns.filter((found) => isKnown(found) && !isPlainlySlow(found))).toEqual([]);
     expect(known.filter((one) => !patterns.some((found) => by(one) === by(found)))).toEqual([]);
-  }, 120_000);
+  });
 });
 
 describe('secrets are taken out of a text', () => {
@@ -181,10 +181,10 @@ describe('secrets are taken out of a text', () => {
         const text = textOf(pump, size);
         return () => withoutSecrets(text);
       };
-      return cpuTimeOf(clean(16_000)) > 5_000 && growthOf(clean, 16_000, 2) > 2.5;
+      return cpuTimeOf(clean(16_000)) > 5_000 && growthOf(clean, 16_000, 2) > 3;
     });
     expect(slow).toEqual([]);
-  }, 60_000);
+  });
 
   test.each<[string, (text: string) => unknown]>([
     ['a line of the log', (text) => openLog('info', { write() {} }).info({ err: text }, text)],
@@ -194,7 +194,7 @@ describe('secrets are taken out of a text', () => {
       const text = 'eyJ-'.repeat(size / 4);
       return () => tell(text);
     };
-    expect(growthOf(prepare, 100_000, 3)).toBeLessThan(2.5);
+    expect(growthOf(prepare, 100_000, 3)).toBeLessThan(3);
   });
 
   test('of which a long one is cut where no secret is cut in two', () => {

@@ -113,30 +113,26 @@ describe('a connection that is lost at any step of the start', () => {
     ['closed', (near: Socket) => void near.destroy()],
     // What is asked then goes nowhere.
     ['stranded', (near: Socket, far: Socket) => void far.unpipe(near)],
-  ])(
-    '%s: the start goes on',
-    async (_how, lose) => {
-      // Two to log in, one to set the session up, and what the migrations ask.
-      const steps = Array.from({ length: 12 }, (_, index) => index + 1);
-      const broken = await Promise.all(
-        steps.map(async (at) => {
-          const database = await cloneDatabase();
-          const way = await openBrokenWay(database.url, at, lose);
-          const server = await startServer(testConfig(way.url, { Role: 'Web' }), log);
-          try {
-            await server.ready;
-            return way.isBroken;
-          } finally {
-            await server.stop();
-            await way.close();
-            await database.drop();
-          }
-        }),
-      );
-      expect(broken).toEqual(steps.map(() => true));
-    },
-    120_000,
-  );
+  ])('%s: the start goes on', async (_how, lose) => {
+    // Two to log in, one to set the session up, and what the migrations ask.
+    const steps = Array.from({ length: 12 }, (_, index) => index + 1);
+    const broken = await Promise.all(
+      steps.map(async (at) => {
+        const database = await cloneDatabase();
+        const way = await openBrokenWay(database.url, at, lose);
+        const server = await startServer(testConfig(way.url, { Role: 'Web' }), log);
+        try {
+          await server.ready;
+          return way.isBroken;
+        } finally {
+          await server.stop();
+          await way.close();
+          await database.drop();
+        }
+      }),
+    );
+    expect(broken).toEqual(steps.map(() => true));
+  });
 });
 
 /** The programs of a PostgreSQL that is too old, where a package of the system has put them. */
@@ -179,7 +175,7 @@ describe('PostgreSQL below 16', () => {
       'start',
     );
     url = `postgres://roomgate@127.0.0.1:${port}/postgres`;
-  }, 60_000);
+  });
   afterAll(() => {
     run('pg_ctl', '-D', data, '-m', 'immediate', 'stop');
     fs.rmSync(directory, { recursive: true, force: true });

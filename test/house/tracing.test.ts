@@ -59,7 +59,7 @@ beforeAll(async () => {
     openLog('info', { write: (line) => void lines.push(line) }),
   );
   token = await service.signIn(service.tenant, 'Admin');
-}, 60_000);
+});
 afterAll(async () => {
   await service?.stop();
   await receiver?.close();

@@ -133,7 +133,7 @@ test('however busy the worker is, short batches and other tenants’ calendars c
   await sql`delete from held`.execute(db);
   await until('all have ended', async () => (await count(sql`batch where finished_at is null`)) === 0);
   expect(await count(sql`batch where import_status <> 'LessonsCreated' or attempts <> 1`)).toBe(0);
-}, 90_000);
+});
 
 test('a batch is queued in the lane of its size, as far as its body shows that', async () => {
   const web = await startService({ Role: 'Web' }, rooms);

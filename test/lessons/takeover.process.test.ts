@@ -107,7 +107,7 @@ test('one that is frozen loses its tenants within 60 s, idle or in a statement, 
     await count(sql`history where writer = ${frozen.name} and at >= ${thawedAt}::timestamptz
       and batch_id = any (${batches}::uuid[])`),
   ).toBe(0);
-}, 180_000);
+});
 
 test('one whose connections are all dead without a word says that it is not ready, heals, and takes jobs again', async () => {
   const cable = await layCable(service.databaseUrl);
@@ -121,4 +121,4 @@ test('one whose connections are all dead without a word says that it is not read
   await until('it is ready again', isReady);
   expect(await tenants[0]!.client.end(batch)).toMatchObject({ ImportStatus: 'LessonsCreated' });
   await cable.close();
-}, 120_000);
+});

@@ -125,7 +125,7 @@ test('an outage is no attempt: the batch waits, says why, and is imported when i
     expect((await row(id)).attempts).toBe(1);
   }
   expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([]);
-}, 90_000);
+});
 
 describe('doctor', () => {
   const told = async (id: string) => (await examineBatches(service.context.db)).filter(({ text }) => text.includes(id));
@@ -154,7 +154,7 @@ describe('doctor', () => {
     await endTrouble(entered);
     await set(id, 'not_before = null');
     expect((await told(id))[0]?.text).toContain('it is tried again as soon as a worker is free');
-  }, 60_000);
+  });
 
   test('says of one that a worker is on that it is tried, and nothing of one at its first start', async () => {
     const [first, later] = [await enter(), await enter()];
@@ -175,7 +175,7 @@ describe('doctor', () => {
     ] as const)
       expect((await client.end(id)).ImportStatus).toBe('LessonsCreated');
     expect(await told(ids[1])).toEqual([]);
-  }, 60_000);
+  });
 
   test('an outage that affects many tenants is logged for some, and counted for the others', async () => {
     for (let n = 0; n < 7; n++) {
@@ -185,7 +185,7 @@ describe('doctor', () => {
     const findings = await examineBatches(service.context.db);
     expect(findings.filter(({ text }) => text.includes('was tried without success')).length).toBe(5);
     expect(findings.at(-1)?.text).toMatch(/^\d+ more tenants have such a batch$/);
-  }, 60_000);
+  });
 });
 
 test('pauses double up to ten minutes, and a new process keeps to them; another tenant’s batches continue, its own wait', async () => {
@@ -227,7 +227,7 @@ test('pauses double up to ten minutes, and a new process keeps to them; another 
   expect(await entered.client.end(id)).toMatchObject({ FailureKind: 'Cancelled' });
   await endTrouble(entered);
   expect((await entered.client.end(next)).ImportStatus).toBe('LessonsCreated');
-}, 90_000);
+});
 
 test('an outage ends a batch after half a day and many starts, and neither of them alone, with its reason', async () => {
   const long = `started_at = now() - interval '12 hours 30 minutes', troubled_since = now() - interval '12 hours 30 minutes'`;
@@ -249,7 +249,7 @@ test('an outage ends a batch after half a day and many starts, and neither of th
     await until('it has met trouble', async () => (await row(id)).setbacks >= setbacks);
     expect((await row(id)).status).toBe('AwaitingLessonProcessing');
   }
-}, 60_000);
+});
 
 test('what the batch itself may be the cause of is an attempt, and ends it', async () => {
   startWorker();
@@ -307,7 +307,7 @@ describe('a batch whose process dies each time', () => {
       ),
     });
     expect((await sick.client.end(next)).ImportStatus).toBe('LessonsCreated');
-  }, 90_000);
+  });
 
   test('no job of the queue runs again at once after its worker has died, nor is one given up', async () => {
     const { db } = service.context;
@@ -334,5 +334,5 @@ describe('a batch whose process dies each time', () => {
     });
     expect(fatal).toMatchObject({ attempts: 5, waits: true });
     expect(tried).toMatchObject({ attempts: 5, waits: true });
-  }, 60_000);
+  });
 });

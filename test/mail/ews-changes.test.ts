@@ -272,5 +272,5 @@ describe('what Exchange tells', () => {
       expect(stored.map(line).toSorted()).toEqual(expected.toSorted());
     }
     expect(views).toBeLessThan(readings);
-  }, 300_000);
+  });
 });

@@ -26,21 +26,17 @@ describeInBrowser('axe finds nothing in any state of the signs', () => {
     await service?.stop();
   });
 
-  test.each(looks)(
-    '$language, $theme, $width x $height',
-    async ({ turn, ...look }) => {
-      const seen: string[] = [];
-      const found: Record<string, string[]> = {};
-      const complaints = await states.visit(look, async (name, sign) => {
-        seen.push(name);
-        // The looks take turns with the states, and have each only at length.
-        if (!isLong && seen.length % 2 !== turn) return;
-        const violations = await sign.violations();
-        if (violations.length > 0) found[name] = violations;
-      });
-      expect({ found, complaints }).toEqual({ found: {}, complaints: [] });
-      expect(seen).toHaveLength(19);
-    },
-    90_000,
-  );
+  test.each(looks)('$language, $theme, $width x $height', async ({ turn, ...look }) => {
+    const seen: string[] = [];
+    const found: Record<string, string[]> = {};
+    const complaints = await states.visit(look, async (name, sign) => {
+      seen.push(name);
+      // The looks take turns with the states, and have each only at length.
+      if (!isLong && seen.length % 2 !== turn) return;
+      const violations = await sign.violations();
+      if (violations.length > 0) found[name] = violations;
+    });
+    expect({ found, complaints }).toEqual({ found: {}, complaints: [] });
+    expect(seen).toHaveLength(19);
+  });
 });
