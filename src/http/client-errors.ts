@@ -1,5 +1,5 @@
 /** Answers connections that bring no request in time, or bytes that are none, as Node.js does, but only after it has read them. */
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { nodeHttp } from './node-http.ts';
 import type { AnsweringSocket } from './stalled.ts';
 
@@ -18,12 +18,23 @@ function refuse(connection: AnsweringSocket, error: NodeJS.ErrnoException): void
   connection.destroy(error);
 }
 
+function countBegun({ socket }: IncomingMessage): void {
+  const connection: AnsweringSocket = socket;
+  connection.begun = (connection.begun ?? 0) + 1;
+}
+
+/** Call it before other listeners are set. */
 export function answerClientErrors(server: Server): void {
+  server.on('request', countBegun).on('upgrade', countBegun);
   server.on('clientError', (error: NodeJS.ErrnoException, connection: AnsweringSocket) => {
     if (error.code !== tooLate) return refuse(connection, error);
-    // Node.js looks for late clients before it reads what arrived while this process was busy or suspended.
-    setImmediate(() => {
-      if (!connection.answering) refuse(connection, error);
+    // Node.js looks for late clients before it reads what arrived while this process was busy or suspended. It reports a late
+    // head once, so one behind a request that is being answered is refused after that.
+    const { begun } = connection;
+    setImmediate(function look() {
+      if (connection.begun !== begun) return;
+      if (connection.answering) connection.answering.once('close', look);
+      else refuse(connection, error);
     });
   });
 }

@@ -10,6 +10,8 @@ export type AnsweringSocket = Socket & {
   answering?: ServerResponse | undefined;
   /** The number of its requests that are not answered yet; more than one if the client pipelines. */
   unanswered?: number;
+  /** The number of its requests whose heads have been read. */
+  begun?: number;
 };
 
 /** The most milliseconds between two looks at the connections. */
