@@ -14,12 +14,11 @@ const withoutParameters = (accept: string): string =>
 
 /**
  * The first of the media types that the client prefers; undefined if it takes none. Our types have no parameters that change
- * them, so those that clients name (`charset`, `version`, `odata.metadata`) exclude nothing.
+ * them, so those that clients name (`charset`, `version`, `odata.metadata`) neither exclude nor prefer anything.
  */
 export function acceptedType(request: Request, types: string[]): string | undefined {
-  const plain = () =>
-    Object.create(request, {
-      headers: { value: { accept: withoutParameters(request.headers.accept ?? '') } },
-    }) as Request;
-  return request.accepts(types) || plain().accepts(types) || undefined;
+  const { accept } = request.headers;
+  if (accept === undefined) return types[0];
+  const plain = Object.create(request, { headers: { value: { accept: withoutParameters(accept) } } }) as Request;
+  return plain.accepts(types) || undefined;
 }

@@ -24,7 +24,8 @@ afterAll(async () => {
 
 const get = (path: string, accept?: string, of = service) =>
   fetch(of.url.startsWith('http://') ? of.url + path : local(of) + path, { headers: accept ? { Accept: accept } : {} });
-const led = (path: string) => fetch(service.url + path, { headers: { Accept: browser }, redirect: 'manual' });
+const led = (path: string, accept = browser) =>
+  fetch(service.url + path, { headers: { Accept: accept }, redirect: 'manual' });
 /** The real address of the service, whatever its BaseUrl says. */
 const local = ({ context: { config } }: Service) => `http://127.0.0.1:${config.Port}`;
 
@@ -58,14 +59,17 @@ describe.each(['/', '/school', '/School', '/nobody'])('GET %s', (path) => {
     expect(health.headers.get('roomgate-version')).toMatch(/^\d+\.\d+\.\d+$/);
   });
 
-  test('of a browser: it is led to the console', async () => {
-    const answer = await led(path);
-    expect(answer.headers.get('vary')).toMatch(/\bAccept\b/);
-    expect([answer.status, answer.headers.get('location')]).toEqual([
-      302,
-      `${mandator?.toLowerCase() ?? 'school'}/console`,
-    ]);
-  });
+  test.each([browser, 'text/html;charset=utf-8, application/json;q=0.5'])(
+    'of a browser (%s): it is led to the console',
+    async (accept) => {
+      const answer = await led(path, accept);
+      expect(answer.headers.get('vary')).toMatch(/\bAccept\b/);
+      expect([answer.status, answer.headers.get('location')]).toEqual([
+        302,
+        `${mandator?.toLowerCase() ?? 'school'}/console`,
+      ]);
+    },
+  );
 });
 
 test.each([
