@@ -83,6 +83,7 @@ describe('one address', () => {
     ['for a record that there is not', `${resources}/999`, {}, 404],
     ['for no id', `${resources}/a.b`, {}, 404],
     ['with a slash at its end', `${resources}/`, {}, 200],
+    ['that is malformed, and would not be once decoded', '/school/api/v1.0/persons/%%36de', {}, 400],
     ['percent-encoded', '/school/api/v1.0/%72esources', {}, 200],
     ['below it', `${resources}/1/2/3`, {}, 404],
     ['with an id of the request', resources, { headers: { 'x-request-id': 'abc' } }, 200],
