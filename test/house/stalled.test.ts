@@ -14,7 +14,7 @@ describe('of a server', () => {
   const large = Buffer.alloc(64 * 2 ** 20, 'x');
   const server = http.createServer({ keepAliveTimeout: 50 });
   const connections = new Set<AnsweringSocket>();
-  const stop = cutStalled(server, connections, 100);
+  const stop = cutStalled(server, connections, 2_000);
   const answers: http.ServerResponse[] = [];
 
   beforeAll(async () => {
