@@ -67,8 +67,8 @@ function identify(identity: Identity, credentials: Credentials): Promise<Viewer>
  * Who is calling, for HTTP and for the connection parameters of a WebSocket.
  * @param mandator the path segment, in any case
  * @throws NotAuthenticated without one valid credential of a scheme that is taken, whether or not the mandator exists;
- * LimitExceeded after too many wrong PINs or tokens of displays; NotFound with another tenant's credential; Forbidden for a
- * cookie in a call of another page than the console; TenantAway while the tenant is moved
+ * LimitExceeded after too many wrong PINs, forged tokens or unknown tokens of displays; NotFound with another tenant's
+ * credential; Forbidden for a cookie in a call of another page than the console; TenantAway while the tenant is moved
  */
 export async function authenticateCall(
   identity: Identity,
