@@ -163,7 +163,7 @@ export function openProvider({ config: settings, log }: Context) {
     if (refused.has(token)) throw new TokenRefused(unknownThere);
     const { config } = await provider();
     if (!settings.IdentityProvider.ClientId || !config.serverMetadata().introspection_endpoint)
-      throw new TokenRefused('it is no JWT, and only those are accepted here');
+      throw new errors.JWSInvalid('it is no JWT, and only those are accepted here');
     if (!isProven && !budget.take(networkOf(address)))
       throw new Unavailable('Too many tokens are being checked at the moment; send the same request again.');
     const { active, ...claims } = await oidc

@@ -1,6 +1,7 @@
 /**
  * Limits wrong tokens by the address that sends them. Past the limit only wrong ones are refused with 429: those who share the
- * address with their sender go on calling. A token that was valid once does not count, as its holder is to hear 401 and get another.
+ * address with their sender go on calling. A token that was valid once does not count, as its holder is to hear 401 and get another,
+ * unless the key that signed it is no longer known: then it cannot be told from a forged one.
  */
 import { errors } from 'jose';
 import type { Context } from '../context.ts';
@@ -30,6 +31,8 @@ class TokenForged extends NotAuthenticated {}
 const ofSignature = [
   errors.JOSEAlgNotAllowed,
   errors.JOSENotSupported,
+  // It names no key although there are several.
+  errors.JWKSMultipleMatchingKeys,
   errors.JWKSNoMatchingKey,
   errors.JWSInvalid,
   errors.JWSSignatureVerificationFailed,

@@ -433,6 +433,51 @@ describe('a provider that is down', () => {
   });
 });
 
+describe('of 300 forged tokens in a minute from one address the next is 429', () => {
+  let database: Awaited<ReturnType<typeof cloneDatabase>>;
+  let forger: IdentityServer;
+  const keys: object[] = [];
+  /** Vouches for two keys. */
+  const pair = http.createServer((request, response) => {
+    const issuer = `http://${request.headers.host}`;
+    const body = request.url === '/jwks' ? { keys } : { issuer, jwks_uri: `${issuer}/jwks` };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    for (const { kty, n, e, kid, alg, use } of await Promise.all(['first', 'second'].map(makeKey)))
+      keys.push({ kty, n, e, kid, alg, use });
+    await new Promise<void>((resolve) => pair.listen(0, '127.0.0.1', resolve));
+    const Authority = `http://127.0.0.1:${(pair.address() as AddressInfo).port}`;
+    const claims = { TenantClaim: 'tenant', EmailClaim: 'email' };
+    forger = await startIdentity(database.url, {
+      IdentityProvider: { Mode: 'External', Authority, Audience: audience, ...claims },
+    });
+  });
+  afterAll(async () => {
+    await forger.stop();
+    pair.closeAllConnections();
+    await new Promise((resolve) => pair.close(resolve));
+    await database.drop();
+  });
+
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  test.each([
+    ['that name none of several keys', `${encode({ alg: 'RS256' })}.e30.AA`, '10.0.0.2'],
+    ['that are no JWTs, where no others are accepted', 'x', '10.0.0.3'],
+  ])('%s', async (_which, token, address) => {
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': address };
+    const send = async () => (await fetch(`${forger.url}/school/api/whoami`, { headers })).status;
+    const statuses: number[] = [];
+    // More than it takes, where a window ends meanwhile.
+    while (!statuses.includes(429) && statuses.length < 1_000)
+      statuses.push(...(await Promise.all(Array.from({ length: 50 }, send))));
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect(statuses.indexOf(429)).toBeGreaterThanOrEqual(300);
+  });
+});
+
 describe('a provider that is not to be trusted: 503', () => {
   type Reply = { status?: number; headers?: Record<string, string>; body: unknown };
   let database: Awaited<ReturnType<typeof cloneDatabase>>;
