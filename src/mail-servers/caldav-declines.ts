@@ -66,16 +66,16 @@ export function openCalDavInvitations(ask: AskServer, settings: MailServerSettin
       { method: 'PUT', address: answer.address, headers, body: text, reads: writeStatuses, isFollowed: true },
       signal,
     );
-    const { status } = done;
+    const { status, request } = done;
     if (status < 300 && status !== 207) return { is: 'Done' };
     if ([404, 409, 410, 412].includes(status)) return { is: 'Changed' };
     const failed = failedPreconditions(done);
     const isOfObject = failed.some((name) => name !== 'need-privileges');
     if (status === 403 && !isOfObject)
-      throw new ServerFault('AccessLost', `${base.origin} answers 403; may the account write into this calendar?`);
+      throw new ServerFault('AccessLost', `${base.origin} answers 403 to ${request}; may the account write into this calendar?`);
     if (writeStatuses.includes(status))
       return { is: 'Refused', reason: `The mail server answers ${[status, ...failed].join(' ')}.` };
-    throw faultOf(status, done.headers, base.origin, '', done.request);
+    throw faultOf(done, base.origin);
   }
 
   return async (calendar: RemoteCalendar, place: ItemPlace, signal: AbortSignal): Promise<Invitation> => {

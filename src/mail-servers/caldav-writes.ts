@@ -108,7 +108,7 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
 
   /** @throws ServerFault for a refusal that concerns the calendar, not the object */
   function refusal(answer: ServerAnswer): WriteOutcome {
-    const { status, headers, address, request } = answer;
+    const { status, address, request } = answer;
     const preconditions = failedPreconditions(answer);
     const ofThis = preconditions.find((name) => preconditionOfObject.test(name));
     if (ofThis !== undefined) return { is: 'Refused', reason: `The mail server answers ${status}: ${ofThis}.` };
@@ -116,8 +116,8 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
     if (ofObject.includes(status)) return { is: 'Refused', reason: `The mail server answers ${status}.` };
     const { origin } = new URL(address);
     if (status === 403)
-      throw new ServerFault('AccessLost', `${origin} answers 403; may the account write into this calendar?`);
-    throw faultOf(status, headers, origin, '', request);
+      throw new ServerFault('AccessLost', `${origin} answers 403 to ${request}; may the account write into this calendar?`);
+    throw faultOf(answer, origin);
   }
 
   async function writeOne(at: string, write: Write, signal: AbortSignal): Promise<WriteOutcome> {

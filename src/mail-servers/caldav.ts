@@ -216,7 +216,7 @@ async function askForPage({ ask, signal }: Reading, address: string, token: stri
     const body = rootElement('D:sync-collection', inner);
     const question = { ...list, address, body } as const;
     const answer = await sendQuestion(ask, question, signal, refusals);
-    const { status, headers, request } = answer;
+    const { status } = answer;
     if (status === 207) return answer;
     const preconditions = status < 300 ? [] : failedPreconditions(answer);
     if (token !== '' && (status === 410 || preconditions.includes('valid-sync-token')))
@@ -231,7 +231,7 @@ async function askForPage({ ask, signal }: Reading, address: string, token: stri
         null,
         status,
       );
-    throw faultOf(status, headers, origin, '', request);
+    throw faultOf(answer, origin);
   }
   throw new ServerFault('TooLarge', `${new URL(address).origin} does not list a calendar of this size.`);
 }

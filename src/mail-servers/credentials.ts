@@ -115,14 +115,14 @@ function takeToken(answer: oidc.TokenEndpointResponse, endpoint: URL): Token {
 function tokenFault(error: unknown, origin: string, question?: string): ServerFault {
   if (error instanceof oidc.ResponseBodyError) {
     const { status, response, error: code, error_description: text = '' } = error;
-    if (status === 429 || status >= 500) return faultOf(status, response.headers, origin, code);
+    if (status === 429 || status >= 500) return faultOf(response, origin, code);
     const said = `${origin} returns no token: ${quote(`${code} ${text}`)}`;
     if (status === 401 || code === 'invalid_client') return new AccountRefused(said);
     const asked = code === 'invalid_grant' && question !== undefined ? `; ${question}` : '';
     return new ServerFault('AccessLost', `${said}${asked}`);
   }
   const { cause } = error as Error;
-  if (cause instanceof Response) return faultOf(cause.status, cause.headers, origin, 'no token');
+  if (cause instanceof Response) return faultOf(cause, origin, 'no token');
   if (!(error instanceof oidc.ClientError)) return networkFault(error, origin);
   // Without a code of its own, the error only wraps that of the request.
   if (error.code === undefined || error.code === 'OAUTH_TIMEOUT') return networkFault(cause, origin);

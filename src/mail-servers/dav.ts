@@ -99,10 +99,10 @@ export async function sendQuestion(
   return ask({ ...question, headers, reads }, signal);
 }
 export function readResources(answer: ServerAnswer): DavResources {
-  const { status, headers, address, request } = answer;
+  const { status, address, request } = answer;
   const { origin } = new URL(address);
   if (status !== 207) {
-    if (status >= 300) throw faultOf(status, headers, origin, '', request);
+    if (status >= 300) throw faultOf(answer, origin);
     throw new ServerFault(
       'Unreadable',
       `${origin} answers ${status} to ${request}, which no calendar server does; is the Url of the settings right?`,

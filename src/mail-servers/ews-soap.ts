@@ -86,11 +86,11 @@ export function openEwsCalls(settings: MailServerSettings, ask: AskServer): Call
 }
 
 function responsesOf(answer: ServerAnswer, operation: EwsOperation, origin: string): XmlElement[] {
-  const { status, headers, bytes, request } = answer;
+  const { status, bytes } = answer;
   const body = bodyOf(bytes);
   const fault = childOf(body, soap, 'Fault');
   if (fault) throw refusalOf(fault, origin);
-  if (status === 500) throw faultOf(status, headers, origin, '', request);
+  if (status === 500) throw faultOf(answer, origin);
   const responses = childOf(childOf(body, messages, `${operation}Response`), messages, 'ResponseMessages');
   const found = responses?.children.filter(({ name }) => name === `${operation}ResponseMessage`) ?? [];
   if (found.length === 0)

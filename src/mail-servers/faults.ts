@@ -52,13 +52,15 @@ export function quote(text: string): string {
   return cleaned.length > longestQuote ? `${cleaned.slice(0, longestQuote - 1).toWellFormed()}…` : cleaned;
 }
 
+/** `request` names the request: whoever runs the server finds it in its log. */
+type UnexpectedAnswer = { status: number; headers: Headers; request?: string };
+
 /**
  * The fault of an answer that the caller does not handle itself.
  * @param words the server's own
- * @param request names the request: whoever runs the server finds it in its log
  */
-export function faultOf(status: number, headers: Headers, origin: string, words = '', request = ''): ServerFault {
-  const said = `${origin} answers ${status}${request && ` to ${request}`}${words && `: ${quote(words)}`}`;
+export function faultOf({ status, headers, request }: UnexpectedAnswer, origin: string, words = ''): ServerFault {
+  const said = `${origin} answers ${status}${request ? ` to ${request}` : ''}${words && `: ${quote(words)}`}`;
   const unreachable = (text: string) => new ServerFault('Unreachable', text, null, status);
   if (status === 401) return new AccountRefused(said);
   if (status === 403) return new ServerFault('AccessLost', `${said}; does the account have the right to do this?`);

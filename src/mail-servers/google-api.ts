@@ -73,12 +73,12 @@ function openGoogleApi(settings: MailServerSettings, ask: AskServer): GoogleApi 
         },
         signal,
       );
-      const { status, headers, bytes } = answer;
+      const { status, bytes } = answer;
       const told = bytes.length === 0 ? undefined : readJson(bytes);
       if (status < 300) return { status, body: told, isOfEvent: false, fault: null };
       const { reason, message } = refusalOf(told);
       const isQuota = status === 429 || (status === 403 && quotas.test(reason));
-      const fault = faultOf(isQuota ? 429 : status, headers, origin, `${reason} ${message}`.trim());
+      const fault = faultOf({ ...answer, status: isQuota ? 429 : status }, origin, `${reason} ${message}`.trim());
       if (isQuota) throw fault;
       const isOfEvent = status === 400 || (status === 403 && ofEvent.test(reason));
       return { status, body: told, isOfEvent, fault };

@@ -116,14 +116,14 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
       },
       signal,
     );
-    const { status, headers, bytes } = answer;
+    const { status, bytes } = answer;
     const told = status === 204 ? undefined : readJson(bytes);
     if (status < 300) return { status, body: told };
     const { code, message } = errorOf(told);
     const isUnreachable = code === 'ValidationError' && /validation request/i.test(message);
     const hint = isUnreachable ? ` (can Graph reach the callback from the internet, by https?)` : '';
     const words = `${code} ${message}${hint}`.trim();
-    const fault = faultOf(status, headers, origin, words);
+    const fault = faultOf(answer, origin, words);
     if (status === 410 || lostStates.test(code) || (isCursor && status === 400))
       throw new ServerFault('StateLost', fault.message);
     // A missing subscription does not mean a missing mailbox, whatever the code.
@@ -143,7 +143,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
       const { status = 0, headers, body: told } = answers.get(id) ?? {};
       if (status >= 200 && status < 300) return { status, body: told, code: '', fault: null };
       const { code, message } = errorOf(told);
-      const fault = faultOf(status, new Headers(headers ?? {}), origin, `${code} ${message}`.trim());
+      const fault = faultOf({ status, headers: new Headers(headers ?? {}) }, origin, `${code} ${message}`.trim());
       const isLost = lostMailboxes.test(code);
       return { status, body: told, code, fault: isLost ? new ServerFault('AccessLost', fault.message) : fault };
     });

@@ -52,6 +52,10 @@ const mostRedirects = 3;
 /** Methods whose redirects are followed, as they change nothing. */
 const followed = ['GET', 'PROPFIND', 'REPORT', 'OPTIONS'];
 
+/** Names a request without its query, which may have secrets. */
+const requestOf = ({ method = 'GET', what = method }: ServerQuestion, { pathname }: URL) =>
+  `${what} ${quote(pathname)}`;
+
 /** Opens a client for the mail server of these settings, with the account that they name. Sends no request yet. */
 export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   const base = new URL(settings.Url);
@@ -102,8 +106,8 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
     const entered = lockout.enter();
     try {
       const answer = await sendAs(url, question, signal);
-      const { status, headers, bytes } = answer;
-      if (status === 401) throw faultOf(status, headers, base.origin, question.words?.(bytes));
+      if (answer.status === 401)
+        throw faultOf({ ...answer, request: requestOf(question, url) }, base.origin, question.words?.(answer.bytes));
       lockout.end();
       return answer;
     } catch (error) {
@@ -114,16 +118,14 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
   async function ask(question: ServerQuestion, signal: AbortSignal): Promise<ServerAnswer> {
     const { method = 'GET', reads = [], isFollowed = followed.includes(method) } = question;
     let url = pinned(question.address, base);
-    // Queries may have secrets.
-    const request = () => `${question.what ?? method} ${quote(url.pathname)}`;
     for (let redirects = 0; ; redirects += 1) {
-      const answer = await sendCarefully(url, question, signal);
+      const sent = await sendCarefully(url, question, signal);
+      const answer = { ...sent, address: url.href, request: requestOf(question, url) };
       const { status, headers } = answer;
-      if ((status >= 200 && status < 300) || reads.includes(status))
-        return { ...answer, address: url.href, request: request() };
+      if ((status >= 200 && status < 300) || reads.includes(status)) return answer;
       const location = status >= 300 && status < 400 && headers.get('location');
       if (!location || !isFollowed || redirects === mostRedirects)
-        throw faultOf(status, headers, base.origin, '', request());
+        throw faultOf(answer, base.origin);
       url = pinned(location, url);
     }
   }

@@ -114,7 +114,7 @@ async function fetchFeed(
       const { status } = answer;
       if (status === 200 || (status === 304 && known)) return answer;
       const location = status >= 300 && status < 400 && answer.headers.get('location');
-      if (!location) throw faultOf(status, answer.headers, origin);
+      if (!location) throw faultOf(answer, origin);
       const next = URL.parse(location, url);
       if (!next || redirects === mostRedirects)
         throw new ServerFault('Unreachable', `${origin} redirects too many times.`);

@@ -77,7 +77,7 @@ describe('a password that is not accepted', () => {
     );
     expect(faults).toHaveLength(300);
     expect(faults.at(-1)!.message).toBe(
-      `${server.origin} answers 401; are User and Password of MailServer right? The account is not used again before 2026-11-10T08:01:00Z.`,
+      `${server.origin} answers 401 to SyncFolderItems /EWS/Exchange.asmx; are User and Password of MailServer right? The account is not used again before 2026-11-10T08:01:00Z.`,
     );
     expect(await countAsks(300)).toBe(0);
     pass(minute - 1);
@@ -152,7 +152,9 @@ describe('a secret that is refused', () => {
     );
     const [refused] = await readEach(1);
     expect(server.asked.filter(isToken)).toHaveLength(2);
-    expect(refused!.message).toContain('401: InvalidAuthenticationToken x');
+    expect(refused!.message).toContain(
+      '401 to GET calendarView/delta /v1.0/users/room-0@x.example/calendarView/delta: InvalidAuthenticationToken x',
+    );
     expect(refused!.retryAt!.getTime() - Date.now()).toBe(minute);
     expect(await countAsks(5)).toBe(0);
   });

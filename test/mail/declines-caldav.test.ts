@@ -205,7 +205,9 @@ describe('a conflict in a calendar of CalDAV', () => {
     await sql`update mail_item set changed_at = now() - interval '2 minutes'`.execute(desk.db);
     await desk.sweep();
     await desk.runQueued();
-    expect(await lists()).toMatchObject({ WritingFault: expect.stringContaining('may the account write') });
+    expect(await lists()).toMatchObject({
+      WritingFault: expect.stringMatching(/403 to PUT \/\S+; may the account write/),
+    });
     server.setTrouble((method) => (method === 'PUT' ? { status: 422 } : undefined));
     await pass();
     expect(await lists()).toMatchObject({
