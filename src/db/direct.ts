@@ -8,7 +8,7 @@ import { hostsOf } from '../flow/database-urls.ts';
 import type { Log } from '../log.ts';
 import { mostConnections } from './connections.ts';
 import { connecting, type Database } from './database.ts';
-import { PrimaryClient } from './hosts.ts';
+import { ownSessions, PrimaryClient } from './hosts.ts';
 
 const answerTimeout = 4_000;
 /** Milliseconds to wait for a notification. PostgreSQL sends it with the answer to a later statement, so usually none is needed. */
@@ -78,30 +78,43 @@ export async function insistOnDirect(url: string): Promise<void> {
   }
 }
 
+const ofRole = 'the connection limit of the role';
+
 type Room = { limit: string; most: number; free: number };
 
-/** Warns when PostgreSQL allows fewer connections than a process may need. */
-export function scarcityOf(
-  { limit, most, free }: Room,
-  config: Parameters<typeof mostConnections>[0],
-): string | undefined {
+/**
+ * Warns when PostgreSQL allows fewer connections than a process may need. The limit of the role is not that of the pooler, which
+ * may sign in as another one.
+ */
+export function scarcityOf(rooms: readonly Room[], config: Parameters<typeof mostConnections>[0]): string | undefined {
   const { direct, pooled } = mostConnections(config);
-  if (free >= direct + pooled) return undefined;
-  return `${limit} is ${most}, of which ${Math.max(0, free)} are free; this process may need ${direct + pooled}`;
+  const needOf = ({ limit }: Room) => (limit === ofRole ? direct : direct + pooled);
+  const narrow = rooms.find((room) => room.free < needOf(room));
+  if (!narrow) return undefined;
+  const { limit, most, free } = narrow;
+  return `${limit} is ${most}, of which ${Math.max(0, free)} are free; this process may need ${needOf(narrow)}`;
 }
 
-/** The narrowest of the limits that apply to the role of the session; those of role and database do not bind a superuser. */
-export async function findRoom(db: Database): Promise<Room> {
-  const { rows } = await sql<Room>`
+/**
+ * The limits that apply to the role of the session, the narrowest first; those of role and database do not bind a superuser.
+ * What this process itself has is free: it is a part of what it needs.
+ */
+export function findRooms(db: Database): Promise<Room[]> {
+  // The connection is open before its session is counted among our own.
+  return db.connection().execute(async (connection) => (await roomsNow().execute(connection)).rows);
+}
+
+const roomsNow = () => sql<Room>`
     with client as (select datname, usename from pg_stat_activity
         -- Of sessions of others, only a superuser sees the type.
-        where datname is not null and usename is not null and coalesce(backend_type, 'client backend') = 'client backend'),
+        where datname is not null and usename is not null and coalesce(backend_type, 'client backend') = 'client backend'
+          and pid <> all (${ownSessions()}::int[])),
       bound as (
         select 'max_connections' as limit, current_setting('max_connections')::int as most,
           current_setting('superuser_reserved_connections')::int + current_setting('reserved_connections')::int as kept,
           (select count(*) from client) as used
         union all
-        select 'the connection limit of the role', rolconnlimit, 0,
+        select ${ofRole}, rolconnlimit, 0,
           (select count(*) from client where usename = session_user)
         from pg_roles where rolname = session_user and rolconnlimit >= 0 and not rolsuper
         union all
@@ -109,9 +122,7 @@ export async function findRoom(db: Database): Promise<Room> {
           (select count(*) from client where datname = current_database())
         from pg_database, pg_roles
         where datname = current_database() and datconnlimit >= 0 and rolname = session_user and not rolsuper)
-    select "limit", most, (most - kept - used)::int as free from bound order by free limit 1`.execute(db);
-  return rows[0]!;
-}
+    select "limit", most, (most - kept - used)::int as free from bound order by free`;
 
 /** SQL that gives a role the time-outs of requests. */
 const timeoutsFor = (role: string, database: string) =>
@@ -180,7 +191,7 @@ export async function findPoolFault(url: string, pooled: Database): Promise<Pool
  * @throws ConfigError when the pooler leads to other data
  */
 export async function warnOfConnections(db: Database, { config, db: requests, log }: Serving): Promise<void> {
-  const scarcity = scarcityOf(await findRoom(db), config);
+  const scarcity = scarcityOf(await findRooms(db), config);
   if (scarcity) log.warn({ scarcity }, 'PostgreSQL may run out of connections; see docs/operating.md#database');
   if (config.PooledDatabaseUrl === undefined) return;
   const fault = await findPoolFault(config.DatabaseUrl, requests).catch(() => undefined);

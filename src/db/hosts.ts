@@ -31,6 +31,10 @@ const ofConnections: Readonly<Record<string, string>> = { '42501': '28000', '550
  */
 const startupParameters = { DateStyle: 'ISO, MDY', TimeZone: 'UTC', standard_conforming_strings: 'on' };
 
+/** The process ids of the sessions that this process has. */
+const sessions = new Set<number>();
+export const ownSessions = (): number[] => [...sessions];
+
 /** A client at the host that takes writes. */
 export class PrimaryClient extends pg.Client {
   readonly #servers: string;
@@ -61,7 +65,10 @@ export class PrimaryClient extends pg.Client {
         this.connect((error?: Error) => (error ? reject(error) : resolve(this)));
       });
     // Called back at once, as the driver does: a pool listens for errors only then, and one may follow in the same packet.
-    super.connect((error?: Error) => (callback as (error?: Error) => void)(this.#faultOf(error)));
+    super.connect((error?: Error) => {
+      if (!error) this.#noteSession();
+      (callback as (error?: Error) => void)(this.#faultOf(error));
+    });
     return undefined;
   }
 
@@ -69,6 +76,12 @@ export class PrimaryClient extends pg.Client {
   protected getStartupConf(): object {
     const { getStartupConf } = pg.Client.prototype as unknown as { getStartupConf(this: pg.Client): object };
     return { ...getStartupConf.call(this), ...startupParameters };
+  }
+
+  #noteSession(): void {
+    const { processID } = this as unknown as { processID: number };
+    sessions.add(processID);
+    this.once('end', () => sessions.delete(processID));
   }
 
   /** What is wrong with a connection that has been tried; the next one then goes to the next host. */
