@@ -43,11 +43,22 @@ export function serverAccount(): SystemAccount {
   return { uid: Number(account[2]), gid: Number(account[3]) };
 }
 
+const rootsDirectory = '/var/lib/roomgate';
+
 /** The folder of data, binaries and secrets: `.data/` of the project; for root, one that the server's account can enter. */
 export function dataDirectory(projectDirectory: string): string {
   if (!isRoot) return path.join(projectDirectory, '.data');
   const project = createHash('sha256').update(projectDirectory).digest('hex').slice(0, 12);
-  return path.join('/var/lib/roomgate', project);
+  return path.join(rootsDirectory, project);
+}
+
+/** A former release has made the folders with the umask of root. */
+function letOthersIn(folder: string): void {
+  const parent = path.dirname(folder);
+  for (const own of parent === rootsDirectory ? [parent, folder] : [folder]) {
+    const { mode } = fs.statSync(own);
+    if ((mode & 0o055) !== 0o055) fs.chmodSync(own, (mode & 0o7777) | 0o755);
+  }
 }
 
 /** @throws ConfigError if this account cannot make the folder or write there */
@@ -57,6 +68,7 @@ function makeFolder(folder: string): void {
   try {
     fs.mkdirSync(folder, { recursive: true, mode: 0o755 });
     fs.accessSync(folder, fs.constants.W_OK);
+    if (isRoot) letOthersIn(folder);
   } catch (error) {
     throw new ConfigError(
       `DatabaseUrl: is empty, and ${folder}, for the local PostgreSQL, cannot be written (${(error as NodeJS.ErrnoException).code}): set DatabaseUrl`,

