@@ -28,17 +28,17 @@ const hours = ['replace opening rules', 'replace opening exceptions'] as const;
 /** All acts, a verb and a noun each, by the kind of record. */
 export const auditActions = {
   Tenant: ['create tenant', 'change tenant'],
-  Location: ['create location', 'change location', 'delete location', ...hours],
-  Resource: ['create resource', 'change resource', 'delete resource', 'retire resource', ...hours],
-  Person: ['create person', 'change person', 'delete person', 'erase person'],
+  Location: ['create location', 'change location', ...hours],
+  Resource: ['create resource', 'change resource', 'retire resource', ...hours],
+  Person: ['create person', 'change person', 'erase person'],
   Pin: ['create PIN', 'revoke PIN'],
-  Display: ['pair display', 'change display', 'delete display', 'revoke display'],
+  Display: ['pair display', 'change display', 'revoke display'],
   Group: ['create group', 'change group', 'delete group'],
   Policy: ['create policy', 'change policy', 'delete policy'],
   Booking: ['approve booking', 'decline booking'],
   HolidayCalendar: ['create holiday calendar', 'change holiday calendar', 'delete holiday calendar'],
   MailSubscription: ['read mail calendar'],
-  RoomProblem: ['change room problem', 'delete room problem'],
+  RoomProblem: ['change room problem'],
   Webhook: [
     'create webhook',
     'change webhook',
@@ -50,7 +50,8 @@ export const auditActions = {
   ],
   TimetableProfile: ['create timetable profile', 'change timetable profile', 'delete timetable profile'],
 } as const satisfies Record<(typeof auditSubjects)[number], readonly string[]>;
-export type AuditAction = (typeof auditActions)[keyof typeof auditActions][number];
+type AuditNoun = keyof typeof auditActions;
+export type AuditAction<N extends AuditNoun = AuditNoun> = (typeof auditActions)[N][number];
 
 /**
  * The record that an act was about. Acts about a person, or its PINs, refer to the person instead of storing a name: the person
@@ -106,11 +107,11 @@ const toRow = ({ action, subject, record }: AuditedAct) => ({
 });
 
 /** Records an act of an Admin, or of the operator, in the audit, in the same transaction. Never hand it a secret. */
-export async function recordAct(
+export async function recordAct<N extends AuditNoun>(
   trx: Transaction,
   { viewer: { mandatorId, personId }, requestId, isOfOperator }: Act,
-  action: AuditAction,
-  subject: Subject,
+  action: AuditAction<N>,
+  subject: Subject & { noun: N },
   record?: AuditedAct['record'],
 ): Promise<void> {
   const done = { mandator_id: mandatorId, person_id: isOfOperator ? null : personId, request_id: requestId };

@@ -13,9 +13,11 @@ type Get<Row> = (db: Database, viewer: Viewer, id: number) => Promise<Row>;
 /** A query for one record. */
 type One<Row> = { forNoKeyUpdate(): { executeTakeFirst(): Promise<Row | undefined> } };
 
-export type HeldKind<Row> = {
+type DeletedNoun = 'holiday calendar' | 'timetable profile' | 'webhook';
+
+export type HeldKind<Row, Noun = DeletedNoun | 'display' | 'room problem'> = {
   /** The name of the record for people. */
-  noun: 'display' | 'holiday calendar' | 'room problem' | 'timetable profile' | 'webhook';
+  noun: Noun;
   /** Reads a record and locks it against changes and deletion until the transaction ends. */
   lock(trx: Transaction, viewer: Viewer, id: number): Promise<Row | undefined>;
   subjectOf(row: Row): Subject;
@@ -98,7 +100,7 @@ export async function changeHeld<Row extends Versioned>(
 export async function deleteHeld<Row extends Versioned>(
   trx: Transaction,
   act: Act,
-  { noun, lock, subjectOf }: HeldKind<Row>,
+  { noun, lock, subjectOf }: HeldKind<Row, DeletedNoun>,
   { id, expected }: Which,
   remove: () => Promise<unknown>,
 ): Promise<Row> {

@@ -47,7 +47,7 @@ export async function listCalendars(
   return await readCounted(db, calendarList, page, (part) => list.$call(pageById('id', part)));
 }
 
-const calendars: HeldKind<HolidayCalendar> = {
+const calendars: HeldKind<HolidayCalendar, 'holiday calendar'> = {
   noun: 'holiday calendar',
   lock: (trx, viewer, id) => lockOne(calendarsOf(trx, viewer).where('id', '=', id)),
   subjectOf,

@@ -146,7 +146,7 @@ async function getOwner(
 
 /** One of the two lists of an owner. */
 type OwnList<Stored, New> = {
-  action: AuditAction;
+  action: AuditAction<'Location'> & AuditAction<'Resource'>;
   /** The name of the list in the audit. */
   member: string;
   read(db: Database, mandatorId: number, owner: Owner): Promise<Stored[]>;

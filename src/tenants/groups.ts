@@ -25,7 +25,7 @@ export type GroupFilter = { personId?: number | undefined; name?: string | undef
 export const groupList: List<Group> = { name: 'groups', key: idKey, keyOf: ({ id }) => id };
 
 const columns = ['id', 'name', 'version'] as const;
-const kind: RecordKind = {
+const kind: RecordKind & { noun: 'group' } = {
   table: 'person_group',
   noun: 'group',
   columns,

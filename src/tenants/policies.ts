@@ -35,7 +35,7 @@ export const policyColumns = [
   'quota_bookings_per_week as quotaBookingsPerWeek',
 ] as const;
 const columns = [...policyColumns, 'version'] as const;
-const kind: RecordKind = {
+const kind: RecordKind & { noun: 'policy' } = {
   table: 'policy',
   noun: 'policy',
   columns,

@@ -143,7 +143,7 @@ export async function changeRecord<Row extends MasterRecord>(
 export async function deleteRecord<Row extends MasterRecord>(
   trx: Transaction,
   act: Act,
-  kind: RecordKind,
+  kind: RecordKind & { noun: 'group' | 'policy' },
   which: Which,
 ): Promise<Row> {
   const { mandatorId } = act.viewer;

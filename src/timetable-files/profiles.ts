@@ -27,7 +27,7 @@ const columns = ['id', 'name', 'version', sql<KeptReading>`reading`.as('reading'
 const profilesOf = (db: Database, { mandatorId }: Viewer) =>
   db.selectFrom('timetable_profile').where('mandator_id', '=', mandatorId).select(columns);
 
-const profiles: HeldKind<Profile> = {
+const profiles: HeldKind<Profile, 'timetable profile'> = {
   noun: 'timetable profile',
   lock: (trx, viewer, id) => lockOne(profilesOf(trx, viewer).where('id', '=', id)),
   subjectOf: ({ id, name }) => ({ noun: 'TimetableProfile', id, name }),

@@ -43,7 +43,7 @@ export async function listWebhooks(db: Database, viewer: Viewer, page: PageReque
   return await readCounted(db, webhookList, page, (part) => list.$call(pageById('id', part)));
 }
 
-const webhooks: HeldKind<Webhook> = {
+const webhooks: HeldKind<Webhook, 'webhook'> = {
   noun: 'webhook',
   lock: (trx, { mandatorId }, id) => lockOne(webhooksOf(trx, mandatorId).where('id', '=', id)),
   subjectOf,
