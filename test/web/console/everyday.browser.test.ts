@@ -449,7 +449,9 @@ describeInBrowser('Every day at the console', () => {
 
   test('changed weekly hours list the bookings that they leave outside, before they are saved', async () => {
     const { db } = service.context;
-    const tenant = await makeTenant(db, { code: 'weekly', rooms: ['W101', 'W102', 'W103'] });
+    // So many that the API refuses their hours of a whole year.
+    const rooms = Array.from({ length: 110 }, (_, at) => `W${101 + at}`);
+    const tenant = await makeTenant(db, { code: 'weekly', rooms });
     const { mandatorId: mandator_id, locationId: location_id } = tenant;
     const idOf = (room: string) => tenant.resources.find(({ name }) => name === room)?.id as number;
     const all = { mandator_id, location_id, weekdays: [1, 2, 3, 4, 5, 6, 7], opens: '07:00', closes: '20:00' };
@@ -488,6 +490,20 @@ describeInBrowser('Every day at the console', () => {
     await page.getByText('1 booking is outside of these hours then.').waitFor();
     await page.getByRole('link', { name: /^W101, / }).waitFor();
     expect(await page.getByText(/Early|Own hours/).count()).toBe(0);
+    const today = await page.getByText(/^The bookings from/).innerText();
+    // Of a room, and of hours that apply only after the booking.
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByLabel('Opening hours of').selectOption({ label: 'Campus · W103' });
+    await page.getByText(name as string).first().waitFor();
+    await page.getByRole('button', { name: new RegExp(`^${name},? 07:00–20:00`) }).press('Delete');
+    await page.getByRole('link', { name: /^W103, / }).waitFor();
+    expect(await page.getByText(/^The bookings from/).innerText()).toBe(today);
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('button', { name: 'New hours …' }).click();
+    await page.getByLabel('Valid from').fill(addDays(weekAhead, 1));
+    await page.getByRole('button', { name: 'Take over' }).click();
+    await page.getByText('No booking is outside of these hours then.').waitFor();
+    expect(await page.getByText(/^The bookings from/).innerText()).not.toBe(today);
     expect({ violations: await violations(), complaints }).toEqual({ violations: [], complaints: [] });
     await close();
   });

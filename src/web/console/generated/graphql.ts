@@ -1380,6 +1380,8 @@ export type BookingsOnDaysQueryVariables = Exact<{
 
 export type BookingsOnDaysQuery = { bookings: { __typename: 'BookingConnection', nodes: Array<{ __typename: 'Booking', id: string, resourceId: string, resourceName: string, start: string, end: string, subject: string | null, kind: BookingKind }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
+export type HoursOnDaysFragment = { __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, exceptions: Array<{ __typename: 'OpeningException', resourceId: string | null, fromDate: string, toDate: string }> };
+
 export type HoursOnDaysQueryVariables = Exact<{
   locationId: string | number;
   from: string;
@@ -1388,6 +1390,16 @@ export type HoursOnDaysQueryVariables = Exact<{
 
 
 export type HoursOnDaysQuery = { openingHours: { __typename: 'OpeningHours', resources: Array<{ __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, exceptions: Array<{ __typename: 'OpeningException', resourceId: string | null, fromDate: string, toDate: string }> }> } | null };
+
+export type RoomHoursOnDaysQueryVariables = Exact<{
+  id: string | number;
+  zoneOf: string | number;
+  from: string;
+  to: string;
+}>;
+
+
+export type RoomHoursOnDaysQuery = { resource: { __typename: 'Resource', openingHours: { __typename: 'ResourceHours', resourceId: string, weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, exceptions: Array<{ __typename: 'OpeningException', resourceId: string | null, fromDate: string, toDate: string }> } } | null };
 
 export type ConflictFragment = { __typename: 'MailConflict', subject: string | null, start: string, end: string, organizerName: string | null, organizerEmail: string | null, decline: { __typename: 'MailDecline', state: MailDeclineState, at: string | null, reason: string | null } | null };
 
@@ -2470,6 +2482,19 @@ export const ExceptionsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Exceptions"}) as unknown as TypedDocumentString<ExceptionsFragment, unknown>;
+export const HoursOnDaysFragmentDoc = new TypedDocumentString(`
+    fragment HoursOnDays on ResourceHours {
+  resourceId
+  weekly {
+    resourceId
+  }
+  exceptions {
+    resourceId
+    fromDate
+    toDate
+  }
+}
+    `, {"fragmentName":"HoursOnDays"}) as unknown as TypedDocumentString<HoursOnDaysFragment, unknown>;
 export const ConflictFragmentDoc = new TypedDocumentString(`
     fragment Conflict on MailConflict {
   subject
@@ -4071,19 +4096,40 @@ export const HoursOnDaysDocument = new TypedDocumentString(`
     to: $to
   ) {
     resources {
-      resourceId
-      weekly {
-        resourceId
-      }
-      exceptions {
-        resourceId
-        fromDate
-        toDate
-      }
+      ...HoursOnDays
     }
   }
 }
-    `) as unknown as TypedDocumentString<HoursOnDaysQuery, HoursOnDaysQueryVariables>;
+    fragment HoursOnDays on ResourceHours {
+  resourceId
+  weekly {
+    resourceId
+  }
+  exceptions {
+    resourceId
+    fromDate
+    toDate
+  }
+}`) as unknown as TypedDocumentString<HoursOnDaysQuery, HoursOnDaysQueryVariables>;
+export const RoomHoursOnDaysDocument = new TypedDocumentString(`
+    query RoomHoursOnDays($id: ID!, $zoneOf: ID!, $from: Date!, $to: Date!) {
+  resource(id: $id) {
+    openingHours(timezoneLocationId: $zoneOf, from: $from, to: $to) {
+      ...HoursOnDays
+    }
+  }
+}
+    fragment HoursOnDays on ResourceHours {
+  resourceId
+  weekly {
+    resourceId
+  }
+  exceptions {
+    resourceId
+    fromDate
+    toDate
+  }
+}`) as unknown as TypedDocumentString<RoomHoursOnDaysQuery, RoomHoursOnDaysQueryVariables>;
 export const FollowCalendarsDocument = new TypedDocumentString(`
     subscription FollowCalendars {
   mailSubscriptions {

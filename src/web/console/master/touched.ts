@@ -1,7 +1,7 @@
 /** Future bookings that an exception or weekly hours, while they are edited, would leave outside of the opening hours. */
 import { addressWith } from '../address.ts';
 import { ask } from '../client.ts';
-import { addDays, dayAt, daysBetween, instantOf, isDay, moment, weekdayOf } from '../clock.ts';
+import { addDays, dayAt, daysBetween, dayText, instantOf, isDay, moment, weekdayOf } from '../clock.ts';
 import {
   BookingsOnDaysDocument,
   type BookingsOnDaysQuery,
@@ -9,6 +9,7 @@ import {
   HoursOnDaysDocument,
   type HoursOnDaysQuery,
   LocationListsDocument,
+  RoomHoursOnDaysDocument,
 } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -17,7 +18,7 @@ import { isOpenAt } from '../rooms/closed-hint.ts';
 import type { Span } from '../rooms/geometry.ts';
 import { t } from '../texts/hours.ts';
 import type { Owner } from './owner.ts';
-import { type Period, periodsOf } from './week.ts';
+import { type Period, periodsOf, sinceDay } from './week.ts';
 
 export type Exception = Pick<ExceptionsFragment['items'][number], 'fromDate' | 'toDate' | 'closed' | 'reason'> & {
   periods: readonly { opens: string; closes: string }[];
@@ -41,6 +42,10 @@ const mostDays = 366;
 const mostNamed = 20;
 /** The most pages of 200 bookings that are examined. */
 const mostPages = 10;
+/** The most days of a location in one call: the API refuses more of a thousand rooms. */
+const daysAtOnce = 35;
+/** How long the input must rest before it is examined. */
+const restMs = 250;
 const isTime = (text: string) => /^\d\d:\d\d$/.test(text);
 const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
 
@@ -75,11 +80,42 @@ function applies(hours: Hours | undefined, day: string, { owner, exception, old 
   return !hours.exceptions.some(goesBefore);
 }
 
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+async function readPart({ subject, id, locationId }: Owner, from: string, to: string, stop: AbortSignal) {
+  if (subject === 'Location')
+    return (await ask(HoursOnDaysDocument, { locationId, from, to }, stop)).openingHours?.resources ?? [];
+  const { resource } = await ask(RoomHoursOnDaysDocument, { id, zoneOf: locationId, from, to }, stop);
+  return resource ? [resource.openingHours] : [];
+}
+
+/**
+ * Reads the hours of the owner's rooms in parts, from a day on.
+ * @returns those of a room, which are read up to the day that was last asked for
+ */
+function openHours(owner: Owner, first: string, stop: AbortSignal) {
+  const known = new Map<string, Hours>();
+  let next = first;
+  return {
+    async readUntil(day: string): Promise<void> {
+      while (next <= day) {
+        const last = addDays(next, daysAtOnce - 1);
+        for (const hours of await readPart(owner, next, last, stop)) {
+          const exceptions = [...(known.get(hours.resourceId)?.exceptions ?? []), ...hours.exceptions];
+          known.set(hours.resourceId, { ...hours, exceptions });
+        }
+        next = addDays(last, 1);
+      }
+    },
+    of: (roomId: string) => known.get(roomId),
+  };
+}
+
 async function readTouched(owner: Owner, { fromDate, toDate, open, applies }: Change, stop: AbortSignal) {
-  const { timeZone, locationId, subject, id } = owner;
+  const { timeZone, subject, id } = owner;
   const [first, last] = [instantOf(timeZone, fromDate, 0), instantOf(timeZone, addDays(toDate, 1), 0)];
   const from = Math.max(first, present());
-  if (from >= last) return { touched: [], count: 0, hasMore: false };
+  if (from >= last) return { touched: [], count: 0, hasMore: false, fromDate, until: toDate };
   const filter = {
     ...(subject === 'Resource' ? { resourceId: [id] } : { locationId: id }),
     kind: ['Booking', 'Lesson', 'MailItem'] as Booking['kind'][],
@@ -87,34 +123,59 @@ async function readTouched(owner: Owner, { fromDate, toDate, open, applies }: Ch
     from: new Date(from).toISOString(),
     to: new Date(last).toISOString(),
   };
-  const days = { from: fromDate, to: toDate };
-  const { openingHours } = await ask(HoursOnDaysDocument, { locationId, ...days }, stop);
-  const hoursOf = new Map(openingHours?.resources.map((hours) => [hours.resourceId, hours]));
-  const isTouched = ({ resourceId, start, end }: Booking) => {
-    const span = { start: Math.max(Date.parse(start), first), end: Math.min(Date.parse(end), last) };
-    return applies(hoursOf.get(resourceId), dayAt(timeZone, span.start)) && !isOpenAt(open, span);
-  };
+  const spanOf = ({ start, end }: Booking) => ({
+    start: Math.max(Date.parse(start), first),
+    end: Math.min(Date.parse(end), last),
+  });
+  const dayOf = (booking: Booking) => dayAt(timeZone, spanOf(booking).start);
   const read = async (after: string | null) => (await ask(BookingsOnDaysDocument, { filter, after }, stop)).bookings;
   const touched: Booking[] = [];
+  let hours: ReturnType<typeof openHours> | undefined;
   let count = 0;
+  let until = toDate;
   let after: string | null = null;
   for (let page = 0; page < mostPages && touched.length <= mostNamed; page++) {
     const found: BookingsOnDaysQuery['bookings'] = await read(after);
-    count += found?.nodes.length ?? 0;
-    touched.push(...(found?.nodes ?? []).filter(isTouched));
+    // In the order of their starts.
+    const nodes = found?.nodes ?? [];
+    const [earliest, latest] = [nodes[0], nodes.at(-1)];
+    if (earliest && latest) {
+      hours ??= openHours(owner, dayOf(earliest), stop);
+      until = dayOf(latest);
+      await hours.readUntil(until);
+    }
+    count += nodes.length;
+    for (const booking of nodes)
+      if (applies(hours?.of(booking.resourceId), dayOf(booking)) && !isOpenAt(open, spanOf(booking)))
+        touched.push(booking);
     after = found?.pageInfo.hasNextPage ? found.pageInfo.endCursor : null;
     if (after === null) break;
   }
-  return { touched, count, hasMore: after !== null };
+  return { touched, count, hasMore: after !== null, fromDate, until: after === null ? toDate : until };
 }
 
-/** @param what is asked again when it changes */
-const List: Component<{ owner: Owner; what: string; change: (stop: AbortSignal) => Promise<Change> }> = (
-  properties,
-) => {
-  const { owner, what, change } = properties;
-  const asked = useAsked(async (stop) => readTouched(owner, await change(stop), stop), [what]);
-  return html`<div>${showAsked(asked, ({ touched, count, hasMore }) =>
+/**
+ * @param what is asked again when it changes
+ * @param saysDays whether it says which days were examined
+ */
+type ListProperties = {
+  owner: Owner;
+  what: string;
+  saysDays?: boolean;
+  change: (stop: AbortSignal) => Promise<Change>;
+};
+
+const List: Component<ListProperties> = ({ owner, what, saysDays, change }) => {
+  const asked = useAsked(
+    async (stop) => {
+      await pause(restMs);
+      stop.throwIfAborted();
+      return readTouched(owner, await change(stop), stop);
+    },
+    [what],
+  );
+  return html`<div>${showAsked(asked, ({ touched, count, hasMore, fromDate, until }) => [
+    saysDays && html`<p class="hint">${t().examined(dayText(fromDate, 'medium'), dayText(until, 'medium'))}</p>`,
     touched.length === 0
       ? html`<p class="hint" role="status">${hasMore ? t().noneOfFirst(count) : t().noneTouched}</p>`
       : html`
@@ -126,7 +187,7 @@ const List: Component<{ owner: Owner; what: string; change: (stop: AbortSignal) 
         )}</ul>
         ${(hasMore || touched.length > mostNamed) && html`<p>${t().more}</p>`}
       `,
-  )}</div>`;
+  ])}</div>`;
 };
 
 /** Nothing while the input is not complete. */
@@ -166,14 +227,19 @@ const appliesWeekly = (owner: Owner, hours: Hours | undefined, day: string): boo
   (owner.subject === 'Resource' || hours.weekly.every(({ resourceId }) => resourceId === null)) &&
   !hours.exceptions.some(({ fromDate, toDate }) => fromDate <= day && day <= toDate);
 
-/** Of weekly hours. Without any, a location is always open, and a room has the hours of its location. */
-export const TouchedByWeek: Component<{ owner: Owner; periods: readonly Period[] }> = ({ owner, periods }) => {
+/**
+ * Of weekly hours. Without any, a location is always open, and a room has the hours of its location.
+ * @param stored before they are changed
+ */
+type WeekProperties = { owner: Owner; stored: readonly Period[]; periods: readonly Period[] };
+
+export const TouchedByWeek: Component<WeekProperties> = ({ owner, stored, periods }) => {
   const { subject, locationId, timeZone } = owner;
-  const fromDate = dayAt(timeZone, present());
   const change = async (stop: AbortSignal): Promise<Change> => {
     const isOfLocation = subject === 'Resource' && periods.length === 0;
     const { rules } = isOfLocation ? await ask(LocationListsDocument, { id: locationId }, stop) : { rules: undefined };
     const weekly = isOfLocation ? periodsOf(rules?.items ?? []) : periods;
+    const fromDate = sinceDay(stored, periods, dayAt(timeZone, present()));
     return {
       fromDate,
       toDate: addDays(fromDate, mostDays - 1),
@@ -181,10 +247,5 @@ export const TouchedByWeek: Component<{ owner: Owner; periods: readonly Period[]
       applies: (hours, day) => weekly.length > 0 && appliesWeekly(owner, hours, day),
     };
   };
-  return html`
-    <div>
-      <p class="hint">${t().examined(mostDays)}</p>
-      ${h(List, { owner, what: JSON.stringify(periods), change })}
-    </div>
-  `;
+  return h(List, { owner, what: JSON.stringify(periods), saysDays: true, change });
 };

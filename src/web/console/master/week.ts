@@ -45,3 +45,16 @@ export function within({ from, to, ...rest }: Period): Period {
   const opens = Math.min(dayMinutes - step, Math.max(0, from));
   return { ...rest, from: opens, to: Math.min(opens + dayMinutes, Math.max(opens + step, to)) };
 }
+
+/** The first day, from today on, on which two weeks may differ. Without any period a week is always open. */
+export function sinceDay(one: readonly Period[], other: readonly Period[], today: string): string {
+  if (one.length === 0 || other.length === 0) return today;
+  const keyOf = (period: Period) => `${period.day} ${periodText(period)} ${seasonKey(period)}`;
+  const alone = (some: readonly Period[], others: ReadonlySet<string>) =>
+    some.filter((period) => !others.has(keyOf(period)));
+  const differing = [...alone(one, new Set(other.map(keyOf))), ...alone(other, new Set(one.map(keyOf)))].map(
+    ({ validFrom }) => validFrom || today,
+  );
+  const first = differing.sort()[0] ?? today;
+  return first > today ? first : today;
+}

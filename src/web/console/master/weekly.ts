@@ -144,7 +144,7 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
       ${stale && h(StaleBox, { stale })}
       ${h(WeekGrid, { periods: shown, hasHours: periods.length > 0, season, onChange: (before, after) => replace(before, after ? [after] : []), onOpen: (period) => show({ period }) })}
       <p class="hint">${t().gridHint}</p>
-      ${typed && h(TouchedByWeek, { owner, periods })}
+      ${typed && h(TouchedByWeek, { owner, stored: read, periods })}
       ${h(RefusedBox, { refusal })}
       ${
         typed &&

@@ -39,7 +39,7 @@ export const t = texts(
     noneTouched: 'Keine Buchung liegt dann außerhalb der Zeiten.',
     noneOfFirst: (n: number) =>
       `Von den ersten ${n} Buchungen liegt dann keine außerhalb der Zeiten. Spätere wurden nicht angesehen.`,
-    examined: (n: number) => `Angesehen werden die Buchungen der nächsten ${n} Tage.`,
+    examined: (from: string, until: string) => `Angesehen werden die Buchungen von ${from} bis ${until}.`,
     more: 'Es gibt noch weitere.',
     remove: 'Entfernen',
     removed: 'Entfernt.',
@@ -94,7 +94,7 @@ export const t = texts(
     noneTouched: 'No booking is outside of these hours then.',
     noneOfFirst: (n: number) =>
       `None of the first ${n} bookings is outside of these hours then. Later ones have not been looked at.`,
-    examined: (n: number) => `The bookings of the next ${n} days are looked at.`,
+    examined: (from: string, until: string) => `The bookings from ${from} until ${until} are looked at.`,
     more: 'There are more.',
     remove: 'Remove',
     removed: 'Removed.',
