@@ -516,7 +516,7 @@ describe('what can be tapped', () => {
 /** A world whose time the test advances, and a server whose answers the test scripts. */
 function makeWorld(
   answer: (query: string, signal: AbortSignal) => Promise<Response>,
-  { isMissing = async (): Promise<boolean> => true, random = (): number => 0.5 } = {},
+  { isMissing = async (_signal: AbortSignal): Promise<boolean> => true, random = (): number => 0.5 } = {},
 ) {
   let ticks = 0;
   const timers = new Map<() => void, number>();
@@ -541,9 +541,9 @@ function makeWorld(
       return fits;
     },
     setState: (state) => void states.push(state),
-    async isMissing() {
+    async isMissing(signal) {
       calls.push({ query: 'self', at: ticks, after: undefined });
-      return await isMissing();
+      return await isMissing(signal);
     },
   };
   const ports = {
@@ -832,6 +832,42 @@ describe('the link', () => {
     expect(world.calls.map(({ query }) => query)).toEqual(['subscription', 'self']);
   });
 
+  test('opens a stream when it cannot tell whether the room is missing, and does not end', async () => {
+    const isMissing = async (): Promise<boolean> => {
+      throw new TypeError('null is no answer');
+    };
+    const world = makeWorld(missing, { isMissing });
+    const link = world.open();
+    await world.pass(16_500);
+    expect(world.calls.map(({ query, at }) => [query, at])).toEqual([
+      ['subscription', 0],
+      ['self', 500],
+      ['subscription', 500],
+      ['self', 16_000],
+      ['subscription', 16_000],
+    ]);
+    link.close();
+  });
+
+  test('asks anew at once after a change of the network, and otherwise waits 15 s for whether the room is missing', async () => {
+    const isMissing = (signal: AbortSignal) =>
+      new Promise<boolean>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const world = makeWorld(missing, { isMissing });
+    const link = world.open();
+    await world.pass(1_000);
+    link.drop();
+    await world.settle();
+    expect(world.calls.map(({ query, at }) => [query, at])).toEqual([
+      ['subscription', 0],
+      ['self', 500],
+      ['subscription', 1_000],
+      ['self', 1_000],
+    ]);
+    await world.pass(15_000);
+    expect(world.calls.slice(4).map(({ query, at }) => [query, at])).toEqual([['subscription', 16_000]]);
+    link.close();
+  });
+
   const ended = (reason: string, seconds: number | null) =>
     JSON.stringify({
       __typename: 'DisplayEnded',
@@ -849,7 +885,7 @@ describe('the link', () => {
     link.close();
   });
 
-  test('of each of many signs that lose their rooms at once asks two or three times in ten seconds, and then twice in thirty', async () => {
+  test('of a sign that loses its room with many others asks two or three times in ten seconds, and then twice in thirty', async () => {
     const signs = 100;
     const requests: number[] = [];
     for (let sign = 0; sign < signs; sign++) {

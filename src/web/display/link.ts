@@ -40,10 +40,10 @@ export type LinkFeed = {
    * @returns false if the frame does not fit the known state, and all must be sent again
    */
   take(frame: ReceivedFrame, slack: number | undefined, first: boolean): boolean;
-  /** Called when the state has changed. */
+  /** Called when the state has changed; on e-paper after each call. */
   setState(state: LinkState): void;
   /** Whether the room or location, which was missing, still is; asked in place of a stream, which would be refused. */
-  isMissing(): Promise<boolean>;
+  isMissing(signal: AbortSignal): Promise<boolean>;
 };
 
 export type ServerLink = {
@@ -208,11 +208,24 @@ export function openLink(ports: Ports, feed: LinkFeed): ServerLink {
     }
   }
 
+  async function isStillMissing(): Promise<boolean> {
+    const mine = (abort = new AbortController());
+    const cancel = ports.after(firstFrameWithinMs, () => mine.abort());
+    try {
+      return await feed.isMissing(mine.signal);
+    } catch {
+      // What a proxy answers in place of the server may be anything: the stream will tell.
+      return false;
+    } finally {
+      cancel();
+    }
+  }
+
   async function run(): Promise<void> {
     setState('connecting');
     for (;;) {
       const started = ports.ticks();
-      const isMissing = state === 'missing' && (await feed.isMissing());
+      const isMissing = state === 'missing' && (await isStillMissing());
       if (closed) return;
       let outcome: Outcome = { kind: isMissing ? 'missing' : 'silent' };
       if (!isMissing && started >= streamsFrom) outcome = await follow();

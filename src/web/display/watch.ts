@@ -156,7 +156,7 @@ export function startWatch(watching: Watching): Watch {
   /** Resolves when the token is refused. */
   async function follow(): Promise<void> {
     const paper = watching.isPaper ? await import('./paper.ts') : null;
-    const isMissing = () => showMissing(watching, () => watch.state === 'missing');
+    const isMissing = (init?: RequestInit) => showMissing(watching, () => watch.state === 'missing', init);
     await new Promise<void>((resolve) => {
       const feed: LinkFeed = {
         address: '../graphql',
@@ -180,14 +180,14 @@ export function startWatch(watching: Watching): Watch {
         setState(state) {
           watch.state = state;
           if (state === 'refused') resolve();
-          if (state === 'missing') void isMissing();
+          if (state === 'missing') isMissing().catch(() => {});
           if (state === 'live' || state === 'polling') {
             showCard(session, null);
             comeBack();
           }
           watching.changed();
         },
-        isMissing,
+        isMissing: (signal) => isMissing({ signal }),
       };
       watch.link = paper
         ? paper.openPaperLink(ports, feed, (etag) =>
@@ -257,14 +257,19 @@ function mind(watch: Watch): void {
 /**
  * Goes to the only room that this device was given; otherwise shows links to those that it may show.
  * @returns whether it may certainly not show this page
+ * @throws for the answer of a proxy that is JSON of another shape
  */
-async function showMissing({ session, kind }: Watching, isStill: () => boolean): Promise<boolean> {
+async function showMissing(
+  { session, kind }: Watching,
+  isStill: () => boolean,
+  init?: RequestInit,
+): Promise<boolean> {
   // A refusal names no rooms.
   const { resources, locationId }: { resources?: { id: number; name: string }[]; locationId?: number } = await session
-    .ask('self')
+    .ask('self', init)
     .then((response) => response.json())
     .catch(() => ({}));
-  if (!isStill()) return false;
+  if (!isStill() || init?.signal?.aborted) return false;
   const links = (resources ?? []).map(({ id, name }) =>
     make('li', {}, make('a', { href: `../door-sign/${id}${location.search}` }, name)),
   );
