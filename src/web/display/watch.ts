@@ -259,11 +259,7 @@ function mind(watch: Watch): void {
  * @returns whether it may certainly not show this page
  * @throws for the answer of a proxy that is JSON of another shape
  */
-async function showMissing(
-  { session, kind }: Watching,
-  isStill: () => boolean,
-  init?: RequestInit,
-): Promise<boolean> {
+async function showMissing({ session, kind }: Watching, isStill: () => boolean, init?: RequestInit): Promise<boolean> {
   // A refusal names no rooms.
   const { resources, locationId }: { resources?: { id: number; name: string }[]; locationId?: number } = await session
     .ask('self', init)

@@ -21,6 +21,9 @@ export function pressKey(
   event: KeyboardEvent,
   { rooms, store, scale, acts, cursor, moveTo, shownRows }: KeyProperties,
 ) {
+  const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
+  /** It has the focus while the cursor is out of sight. */
+  const isOnGrid = event.target === event.currentTarget;
   const row = Math.max(
     0,
     rooms.findIndex(({ id }) => id === cursor.roomId),
@@ -111,7 +114,6 @@ export function pressKey(
     return next > start && next < end ? next : start;
   }
 
-  const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
   if (metaKey) return;
   const booking = stop?.booking;
   const acted = ((): boolean => {
@@ -124,8 +126,9 @@ export function pressKey(
       else return false;
       return true;
     }
-    // The grid itself has the focus while the cursor is out of sight.
-    if (event.target === event.currentTarget && key.startsWith('Arrow')) {
+    // Space scrolls; nothing out of sight is opened or cancelled.
+    if (isOnGrid && [' ', 'Enter', 'Delete'].includes(key)) return false;
+    if (isOnGrid && key.startsWith('Arrow')) {
       moveTo(room?.id ?? '', cursor.key);
       return true;
     }
