@@ -15,12 +15,13 @@ import { t } from '../texts/rooms.ts';
 import { sayRule } from './repeat.ts';
 import { scopeField } from './scope-field.ts';
 import type { Steps } from './steps.ts';
-import type { Booking, Store } from './store.ts';
+import type { Booking, Room, Store } from './store.ts';
 import { subjectOf } from './view.ts';
 
 type DetailsProperties = {
   id: string;
   store: Store;
+  rooms: readonly Room[];
   steps: Steps;
   mayChange: (booking: Booking) => boolean;
   mayDecide: (booking: Booking) => boolean;
@@ -31,7 +32,7 @@ type DetailsProperties = {
 type Read = Partial<NonNullable<BookingDetailsQuery['booking']>>;
 
 /** @param read the members that are not updated live */
-function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
+function facts(booking: Booking, { recurrenceRule, decision }: Read, rooms: readonly Room[]): Child {
   const {
     start,
     end,
@@ -46,6 +47,8 @@ function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
     resourceName,
   } = booking;
   const elsewhere = offsetAt(timeZone, Date.parse(start)) !== offsetAt(ownZone, Date.parse(start));
+  // A retired room has no week to show.
+  const isInUse = rooms.some(({ id }) => id === resourceId);
   const state = [
     t().kinds[kind],
     t().statuses[status],
@@ -58,7 +61,7 @@ function facts(booking: Booking, { recurrenceRule, decision }: Read): Child {
   if (decision?.decidedBy) state.push(t().decidedBy(decision.verdict, decision.decidedBy.displayName, decision.reason));
   return html`<dl class="facts">
     ${fact(t().when, html`${rangeIn(timeZone, start, end)}${elsewhere && html`<br /><small>${t().yourTime(rangeIn(ownZone, start, end))}</small>`}`)}
-    ${fact(t().room, h(ScreenLink, { screen: 'changes', members: { room: resourceId, day: dayAt(timeZone, Date.parse(start)) }, children: t().weekOf(resourceName) }))}
+    ${fact(t().room, isInUse ? h(ScreenLink, { screen: 'changes', members: { room: resourceId, day: dayAt(timeZone, Date.parse(start)) }, children: t().weekOf(resourceName) }) : resourceName)}
     ${fact(t().organizer, organizer?.displayName)}
     ${fact(t().classes, lessonSummary?.classes?.join(', '))}
     ${fact(t().teachers, lessonSummary?.teachers?.join(', '))}
@@ -103,7 +106,7 @@ const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> =
 };
 
 export const Details: Component<DetailsProperties> = (properties) => {
-  const { id, store, onClose } = properties;
+  const { id, store, rooms, onClose } = properties;
   const live = store.follow(id);
   // Unlike live data, this says who has decided, and whether the booking was cancelled.
   const asked = useAsked(
@@ -113,7 +116,7 @@ export const Details: Component<DetailsProperties> = (properties) => {
   const read = asked.data;
   const booking: Booking | null | undefined = live && (!read || live.version >= read.version) ? live : read;
   const body = booking
-    ? html`${facts(booking, read ?? {})}${h(Actions, { ...properties, booking })}`
+    ? html`${facts(booking, read ?? {}, rooms)}${h(Actions, { ...properties, booking })}`
     : showAsked(asked, () => html`<p>${t().gone}</p>`);
   return h(Dialog, { title: booking ? subjectOf(booking) : '…', onClose, children: body });
 };

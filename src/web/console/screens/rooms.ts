@@ -161,6 +161,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
       h(Details, {
         id: bookingId,
         store,
+        rooms,
         steps,
         mayChange,
         mayDecide: ({ id }) => waiting.some((request) => request.id === id),
