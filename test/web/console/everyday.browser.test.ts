@@ -551,6 +551,40 @@ describeInBrowser('Every day at the console', () => {
     await close();
   });
 
+  test('Back does not open again what was closed, and leads to what was before it', async () => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=master&part=locations');
+    await signIn();
+    const dialog = page.getByRole('dialog');
+    const button = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
+    const backFrom = async (what: string) => {
+      await dialog.waitFor({ state: 'detached' });
+      await page.waitForURL((url) => !/record|dialog/.test(url.search), { waitUntil: 'commit' });
+      await page.goBack();
+      await page.getByRole('button', { name: 'New location', exact: true }).waitFor();
+      expect({ what, left: await dialog.count() }).toEqual({ what, left: 0 });
+      await page.getByRole('link', { name: 'Rooms', exact: true }).last().click();
+      await page.getByRole('button', { name: 'New room', exact: true }).waitFor();
+    };
+    await page.getByRole('link', { name: 'Rooms', exact: true }).last().click();
+    await button('R102');
+    await button('Close');
+    await backFrom('a form that was closed');
+    await button('R102');
+    await button('Retire …');
+    await button('Close');
+    await backFrom('a dialog within a form');
+    await button('R102');
+    await button('Retire …');
+    await button('Retire');
+    await backFrom('the form of a room that was retired');
+    await button('R102');
+    await button('Take back into use');
+    await backFrom('the form of a room that was taken back into use');
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('Back closes a dialog and stays on its screen', async () => {
     const { open, signIn, page, complaints, close } = await openConsole(browser, service);
     await open('?screen=master');

@@ -1,6 +1,6 @@
 /** Deletes a record of a list after a delay in which that can be undone: the API cannot restore a deleted record. */
 import { useState } from 'preact/hooks';
-import { go } from '../address.ts';
+import { leave } from '../address.ts';
 import type { Refusal } from '../client.ts';
 import { toastRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
@@ -14,7 +14,7 @@ export function useDeletion(
   reload: () => void,
 ) {
   const [hidden, setHidden] = useState('');
-  const close = () => go({ record: undefined }, 'replace');
+  const close = () => leave('record');
   function remove({ id, name, version }: Deletable): void {
     close();
     setHidden(id);

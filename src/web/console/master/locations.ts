@@ -1,5 +1,5 @@
 /** The locations: a table, and the form of the one that the address names. */
-import { go, place } from '../address.ts';
+import { go, leave, place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import { ownZone } from '../clock.ts';
 import { ChangeLocationDocument, CreateLocationDocument, MasterLocationDocument } from '../generated/graphql.ts';
@@ -72,7 +72,7 @@ const List: Component<{ rows: readonly Row[]; onSaved: () => void }> = ({ rows, 
         },
       ],
     })}
-    ${(record === 'new' || opened) && h(LocationForm, { key: record ?? '', location: opened ?? null, onSaved, onClose: () => go({ record: undefined }, 'replace') })}
+    ${(record === 'new' || opened) && h(LocationForm, { key: record ?? '', location: opened ?? null, onSaved, onClose: () => leave('record') })}
   `;
 };
 

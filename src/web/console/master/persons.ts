@@ -1,7 +1,7 @@
 /** The persons: a table, and the form of the one that the address names, with its PINs and its erasure. */
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
-import { go, place } from '../address.ts';
+import { go, leave, place } from '../address.ts';
 import { act, ask } from '../client.ts';
 import { ownZone } from '../clock.ts';
 import { ChangePersonDocument, CreatePersonDocument, MasterPersonDocument, type Role } from '../generated/graphql.ts';
@@ -105,7 +105,8 @@ export const Screen: Component<object> = () => {
     [...wish, pages],
   );
   const pick = (member: string) => (value: string) => go({ [member]: value, page: undefined }, 'replace');
-  const close = () => go({ record: undefined }, 'replace');
+  // A person that has just been erased is no longer in the form whose dialog is open.
+  const close = () => leave('dialog', 'record');
   const named: readonly Named[] = groups.data ?? [];
   const listed = asked.data?.persons.find(({ id }) => id === record);
   // The address may name a person of a later page.

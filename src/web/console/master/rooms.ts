@@ -1,5 +1,5 @@
 /** The rooms of all locations: a table, and the form of the one that the address names. */
-import { go, place } from '../address.ts';
+import { go, leave, place } from '../address.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -26,7 +26,7 @@ const List: Component<Read & { onSaved: () => void }> = ({ rooms, locations, pol
   );
   const opened = rooms.find(({ id }) => id === record);
   const states = Object.entries(t().states).map(([value, text]) => ({ value, text }));
-  const close = () => go({ record: undefined }, 'replace');
+  const close = () => leave('record');
   return html`
     <div class="tools">
       ${h(Field, { label: t().location, hideLabel: true, value: location, onInput: (id) => go({ location: id, page: undefined }, 'replace'), choices: [{ value: '', text: t().everywhere }, ...choicesOf(locations)] })}

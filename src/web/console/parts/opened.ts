@@ -1,6 +1,6 @@
 /** What a dialog shows that is open: the address says that it is, so that Back closes it and leads no further. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { go, place } from '../address.ts';
+import { go, leave, place } from '../address.ts';
 
 /**
  * The address alone does not open a dialog: what it shows is not there.
@@ -13,7 +13,7 @@ export function useOpened<Opened>(name: string, first: () => Opened | undefined 
   const wasOpen = useRef(isOpen);
   useEffect(() => {
     if (wasOpen.current && !isOpen) setOpened(undefined);
-    if (isOpen && opened === undefined) go({ dialog: undefined }, 'replace');
+    if (isOpen && opened === undefined) leave('dialog');
     wasOpen.current = isOpen;
   }, [isOpen]);
   return {
@@ -24,7 +24,7 @@ export function useOpened<Opened>(name: string, first: () => Opened | undefined 
     },
     close(): void {
       setOpened(undefined);
-      if (place.value['dialog'] === name) go({ dialog: undefined }, 'replace');
+      if (place.value['dialog'] === name) leave('dialog');
     },
   };
 }

@@ -1,5 +1,5 @@
 /** The dialogs of the plan. */
-import { go } from '../address.ts';
+import { leave } from '../address.ts';
 import type { Alternative, Refusal } from '../client.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { type Component, h } from '../parts/html.ts';
@@ -31,7 +31,7 @@ export const Dialogs: Component<DialogsProperties> = (properties) => {
   if ('draft' in opened) {
     const closeAll = () => {
       onClose();
-      go({ booking: undefined }, 'replace');
+      leave('booking');
     };
     return h(BookingForm, { draft: opened.draft, rooms, store, onClose: closeAll });
   }

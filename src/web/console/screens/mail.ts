@@ -1,6 +1,6 @@
 /** Mail: the status of each room's calendar on the mail server, live; its items without a booking, and bookings missing in it, with the reasons. */
 import { useEffect, useState } from 'preact/hooks';
-import { go, place } from '../address.ts';
+import { go, leave, place } from '../address.ts';
 import { lostSince } from '../client.ts';
 import { moment } from '../clock.ts';
 import { type CalendarFragment, FollowCalendarsDocument } from '../generated/graphql.ts';
@@ -69,7 +69,7 @@ export const Screen: Component<object> = () => {
     <div class="page">
       <h1>${t().title}</h1>
       ${body}
-      ${id && calendars && h(Details, { calendar: calendars.get(id), onRead: (one) => put([one]), onClose: () => go({ calendar: undefined }, 'replace') })}
+      ${id && calendars && h(Details, { calendar: calendars.get(id), onRead: (one) => put([one]), onClose: () => leave('calendar') })}
     </div>
   `;
 };

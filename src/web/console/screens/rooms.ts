@@ -1,6 +1,6 @@
 /** Rooms: who has which room when, live; to book, move and cancel. */
 import { useEffect, useMemo } from 'preact/hooks';
-import { go, goToScreen, place } from '../address.ts';
+import { go, goToScreen, leave, place } from '../address.ts';
 import { addDays, dayAt, dayMinutes, instantOf, minute, ownZone, zoneText } from '../clock.ts';
 import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
@@ -166,7 +166,7 @@ const Plan: Component<Read> = ({ rooms, locations }) => {
         mayChange,
         mayDecide: ({ id }) => waiting.some((request) => request.id === id),
         onEdit: (booking) => show({ draft: draftOf(booking) }),
-        onClose: () => go({ booking: undefined }, 'replace'),
+        onClose: () => leave('booking'),
       })
     }
     ${h(Dialogs, { opened, onClose: close, rooms, store, steps, requests: waiting, onDecided: requests.reload })}

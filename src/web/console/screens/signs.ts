@@ -1,6 +1,6 @@
 /** Door signs: the state of each and what it shows now, live; to pair, change and revoke them. */
 import { useEffect, useState } from 'preact/hooks';
-import { go, place } from '../address.ts';
+import { go, leave, place } from '../address.ts';
 import { FollowSignsDocument, type SignFragment } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
 import { useProblemCounts } from '../open-problems.ts';
@@ -72,7 +72,7 @@ const Office: Component<{ masters: Masters }> = ({ masters: { rooms, locations }
   );
   const opened = id ? signs?.get(id) : undefined;
   const put1 = (sign: SignFragment) => put([sign]);
-  const close = () => go({ sign: undefined }, 'replace');
+  const close = () => leave('sign');
   const button = (name: string, text: string) =>
     html`<button type="button" aria-pressed=${(view ?? '') === name} onClick=${() => go({ view: name })}>${text}</button>`;
   let body: Child;
