@@ -7,7 +7,7 @@ import { Connection } from './parts/connection.ts';
 import { openDialogs } from './parts/dialog.ts';
 import { once } from './parts/field.ts';
 import { type Child, h, html } from './parts/html.ts';
-import { Help, isHelpOpen } from './parts/keys.ts';
+import { Help, openHelp } from './parts/keys.ts';
 import { ScreenLink } from './parts/link.ts';
 import { RefusedBox, toastRefusal } from './parts/refused.ts';
 import { SignInAgain, SignInPage } from './parts/sign-in.ts';
@@ -64,7 +64,7 @@ const Account = () => html`
         ${stays.map((each) => html`<option value=${each}>${t().stays[each]}</option>`)}
       </select>
     </label>
-    <button type="button" popovertarget="account" onClick=${() => (isHelpOpen.value = true)}>${t().keys} <kbd>?</kbd></button>
+    <button type="button" popovertarget="account" onClick=${openHelp}>${t().keys} <kbd>?</kbd></button>
     <button type="button" onClick=${leave('here')}>${t().signOut}</button>
     <button type="button" onClick=${leave('everywhere')}>${t().signOutEverywhere}</button>
   </div>

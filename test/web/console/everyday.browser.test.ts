@@ -618,6 +618,9 @@ describeInBrowser('Every day at the console', () => {
     await button('Pair a sign …');
     await backFrom('Pair a sign', 0);
     await page.getByRole('heading', { name: 'Door signs' }).waitFor();
+    await page.keyboard.press('?');
+    await backFrom('What the keys do', 0);
+    await page.getByRole('heading', { name: 'Door signs' }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -1,5 +1,4 @@
 /** Webhooks: which programs get events, how their deliveries go, and what was sent to each. */
-import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { act } from '../client.ts';
 import { moment } from '../clock.ts';
@@ -8,6 +7,7 @@ import { useDeletion } from '../master/delete.ts';
 import { listTools } from '../master/list.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { useOpened } from '../parts/opened.ts';
 import { nameColumn, table } from '../parts/table.ts';
 import { t } from '../texts/webhooks.ts';
 import { type Hook, isBad, kindOf, readHooks, stateOf } from '../webhooks/data.ts';
@@ -50,11 +50,11 @@ const List: Component<{ hooks: readonly Hook[] }> = ({ hooks }) => {
 
 export const Screen: Component<object> = () => {
   const asked = useAsked(readHooks, []);
-  const [made, setMade] = useState<{ name: string; secret: string }>();
+  const made = useOpened<{ name: string; secret: string }>('secret');
   const { hidden, remove, close } = useDeletion((which) => act(DeleteHookDocument, which), asked.reload);
   const { record } = place.value;
   const isNew = record === 'new';
-  const show = (hook: Hook, secret: string) => setMade({ name: hook.name, secret });
+  const show = (hook: Hook, secret: string) => made.show({ name: hook.name, secret });
   const back = () => go({ record: undefined, failed: undefined, filter: undefined, sort: undefined, page: undefined });
   const list = (hooks: readonly Hook[]) => {
     const shown = hooks.filter(({ id }) => id !== hidden);
@@ -76,7 +76,7 @@ export const Screen: Component<object> = () => {
       <h1>${t().title}</h1>
       ${showAsked(asked, (hooks) => (record && !isNew ? one(hooks.find(({ id }) => id === record)) : list(hooks)))}
       ${isNew && h(HookForm, { hook: null, onSaved: asked.reload, onSecret: show, onClose: close })}
-      ${made && h(SecretDialog, { ...made, onClose: () => setMade(undefined) })}
+      ${made.opened && h(SecretDialog, { ...made.opened, onClose: made.close })}
     </div>
   `;
 };
