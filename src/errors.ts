@@ -11,11 +11,13 @@ export type LimitFigures = {
   minutes?: number;
   days?: number;
   bookings?: number;
+  /** The wanted start that the limit is about: one of several in a series. */
+  start?: Date;
   /** The earliest start that is allowed at the moment. */
   earliest?: Date;
   /** The first date on which the wanted start may be booked. */
   bookableFrom?: string;
-  /** The Mondays of the week whose quota is used up, and of the next. */
+  /** The Mondays of the week whose quota would be exceeded, and of the next. */
   week?: string;
   nextWeek?: string;
 };

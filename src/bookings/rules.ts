@@ -74,7 +74,7 @@ export function listLimitFaults(
       'Start',
       'TooSoon',
       `${early.start.toISOString()} must be at least ${inWords(leadMinutes)} from now ${rule}; choose ${from.toISOString()} or later`,
-      { ...limit, minutes: leadMinutes, earliest: from },
+      { ...limit, minutes: leadMinutes, start: early.start, earliest: from },
     );
   else if (news.takesMore && mustAsk(viewer, policy) && places.some(({ start }) => start <= now))
     fault(
@@ -92,7 +92,7 @@ export function listLimitFaults(
         'Start',
         'TooFarAhead',
         `${far.start.toISOString()} must be at most ${count(aheadDays, 'day')} ahead ${rule}; it can be booked from ${bookableFrom}`,
-        { ...limit, days: aheadDays, bookableFrom },
+        { ...limit, days: aheadDays, start: far.start, bookableFrom },
       );
     }
   }

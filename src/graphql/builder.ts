@@ -170,6 +170,12 @@ function addProblems(builder: Builder): void {
           nullable: true,
           description: 'How many bookings of a person are allowed in a week.',
         }),
+        start: t.field({
+          type: 'DateTime',
+          nullable: true,
+          description: 'The wanted start that the limit is about: one of several in a series.',
+          resolve: ({ start }) => start,
+        }),
         earliest: t.field({
           type: 'DateTime',
           nullable: true,
@@ -180,7 +186,7 @@ function addProblems(builder: Builder): void {
           'The first date on which the wanted start may be booked.',
           ({ bookableFrom }) => bookableFrom,
         ),
-        week: date('The Monday of the week whose quota is used up.', ({ week }) => week),
+        week: date('The Monday of the week whose quota would be exceeded.', ({ week }) => week),
         nextWeek: date('The Monday of the week after it.', ({ nextWeek }) => nextWeek),
       };
     },

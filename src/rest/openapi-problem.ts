@@ -14,12 +14,16 @@ const limitFigures = z
     Minutes: figure.meta({ description: 'How many minutes are allowed, or must pass before the start.' }),
     Days: figure.meta({ description: 'How many days ahead may be booked, or how many are allowed.' }),
     Bookings: figure.meta({ description: 'How many bookings of a person are allowed in a week.' }),
+    Start: z.iso
+      .datetime()
+      .optional()
+      .meta({ description: 'The wanted start that the limit is about: one of several in a series.' }),
     Earliest: z.iso.datetime().optional().meta({ description: 'The earliest start that is allowed at the moment.' }),
     BookableFrom: z.iso
       .date()
       .optional()
       .meta({ description: 'The first date on which the wanted start may be booked.' }),
-    Week: mondayOf('whose quota is used up'),
+    Week: mondayOf('whose quota would be exceeded'),
     NextWeek: mondayOf('after it'),
   })
   .meta({ id: 'LimitFigures', description: 'What a limit of bookings allows; only members that concern it.' });

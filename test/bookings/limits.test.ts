@@ -173,9 +173,14 @@ describe('how early, how far ahead, and how long', () => {
     const policy = expect.stringMatching(/^Policy \d+$/);
     const limitOf = async (refused: Promise<unknown>) =>
       ((await refused.catch((thrown) => thrown)) as InvalidInput).errors[0]?.limit;
-    expect(error.errors[0].limit).toEqual({ policy, days: 10, bookableFrom: error.message.slice(-11, -1) });
+    expect(error.errors[0].limit).toEqual({
+      policy,
+      days: 10,
+      start: new Date(error.message.split(' ')[1]),
+      bookableFrom: error.message.slice(-11, -1),
+    });
     const early = await limitOf(book('lead', inMinutes(60, 90)));
-    expect(early).toEqual({ policy, minutes: 1_440, earliest: expect.any(Date) });
+    expect(early).toEqual({ policy, minutes: 1_440, start: expect.any(Date), earliest: expect.any(Date) });
     expect(await limitOf(book('short', hours(9, 12)))).toEqual({ policy, minutes: 90 });
     const taken = inMinutes(1_500, 1_620);
     await book('free', taken, school.admin);

@@ -12,4 +12,4 @@ export type Fault = {
 /** What a limit allows. */
 type Figures = {
   [Name in 'minutes' | 'days' | 'bookings']?: number | null;
-} & { [Name in 'policy' | 'earliest' | 'bookableFrom' | 'week' | 'nextWeek']?: string | null };
+} & { [Name in 'policy' | 'start' | 'earliest' | 'bookableFrom' | 'week' | 'nextWeek']?: string | null };

@@ -142,12 +142,43 @@ describeInBrowser('Booking in the console', () => {
     await form()
       .getByText(
         new RegExp(
-          `^So kurzfristig darf dieser Raum nicht gebucht werden\\. Gebucht wird mindestens 8760 Stunden vorher: frühestens .*\\.\\d{4}, (${hours.map((hour) => hour.slice(0, 2)).join('|')}):\\d\\d\\. So will es die Regel „Kurz“\\.$`,
+          `^So kurzfristig darf dieser Raum nicht gebucht werden\\. Gebucht wird mindestens 365 Tage vorher: frühestens .*\\.\\d{4}, (${hours.map((hour) => hour.slice(0, 2)).join('|')}):\\d\\d\\. So will es die Regel „Kurz“\\.$`,
         ),
       )
       .waitFor();
     await form().getByRole('button', { name: 'Schließen' }).first().click();
     await send('PATCH', room, { PolicyId: null });
+  });
+
+  test('each limit is told with its reason and its figures, in both languages', async () => {
+    const start = '2027-03-04T09:00:00Z';
+    const limits = [
+      { code: 'TooSoon', limit: { policy: 'Short' } },
+      { code: 'TooFarAhead', limit: { days: 14, start, bookableFrom: '2027-02-18' } },
+      { code: 'QuotaReached', limit: { minutes: 180, week: '2027-03-01', nextWeek: '2027-03-08' } },
+    ];
+    const told = await mine.page.evaluate<Record<'de' | 'en', string[]>>(`(async () => {
+      const folder = document.querySelector('script[type=module]').src.replace('start.ts', '');
+      const [{ language }, { sayFault }] = await Promise.all(['look.ts', 'parts/refused.ts'].map((name) => import(folder + name)));
+      const chosen = language.value;
+      const told = {};
+      for (const each of ['de', 'en']) {
+        language.value = each;
+        told[each] = ${JSON.stringify(limits)}.map((fault) => sayFault({ field: 'start', message: '', ...fault }, 'Europe/Berlin'));
+      }
+      language.value = chosen;
+      return told;
+    })()`);
+    expect(told.de).toEqual([
+      expect.stringContaining('muss genehmigt werden, bevor sie beginnt. So will es die Regel „Short“.'),
+      expect.stringMatching(/höchstens 14 Tage im Voraus: der Termin am \D*0?4\..*2027 ab \D*18\..*2027\.$/),
+      expect.stringMatching(/würde überschritten\. Möglich sind höchstens 3 Stunden in der Woche/),
+    ]);
+    expect(told.en).toEqual([
+      expect.stringContaining('must be approved before it begins. The policy “Short” says so.'),
+      expect.stringMatching(/at most 14 days ahead: the one of .*4.*2027 from .*18.*2027 on\.$/),
+      expect.stringMatching(/would be exceeded\. At most 3 hours are possible in the week/),
+    ]);
   });
 
   test('an alternative for a series is taken without the dates that were to be left out', async () => {

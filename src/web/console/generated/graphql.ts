@@ -1088,7 +1088,7 @@ export type SettleProblemMutation = { done:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'RoomProblem', id: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1164,7 +1164,7 @@ export type CreateTimetableFeedMutation = { createTimetableToken:
     | { __typename: 'CalendarTokenCreated', url: string }
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type CreateRoomFeedMutationVariables = Exact<{
@@ -1179,7 +1179,7 @@ export type CreateRoomFeedMutation = { createCalendarToken:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type RevokeFeedMutationVariables = Exact<{
@@ -1219,7 +1219,7 @@ export type ChangeLessonMutation = { updateLessonJobs:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type FollowAllBookingsSubscriptionVariables = Exact<{ [key: string]: never; }>;
@@ -1252,7 +1252,7 @@ export type CreateHolidaysMutation = { createHolidayCalendar:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeHolidaysMutationVariables = Exact<{
@@ -1267,7 +1267,7 @@ export type ChangeHolidaysMutation = { changeHolidayCalendar:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1323,7 +1323,7 @@ export type SetLocationRulesMutation = { setLocationOpeningRules:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1338,7 +1338,7 @@ export type SetRoomRulesMutation = { setOpeningRules:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1353,7 +1353,7 @@ export type SetLocationExceptionsMutation = { setLocationOpeningExceptions:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1368,7 +1368,7 @@ export type SetRoomExceptionsMutation = { setOpeningExceptions:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1511,7 +1511,7 @@ export type CreateLocationMutation = { createLocation:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeLocationMutationVariables = Exact<{
@@ -1526,7 +1526,7 @@ export type ChangeLocationMutation = { changeLocation:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1539,7 +1539,7 @@ export type CreateResourceMutation = { createResource:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeResourceMutationVariables = Exact<{
@@ -1554,7 +1554,7 @@ export type ChangeResourceMutation = { changeResource:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1571,7 +1571,7 @@ export type RetireResourceMutation = { retireResource:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Retired', cancelled: number, moved: number, version: number, kept: { __typename: 'UpcomingBookings', bookings: number, blocks: number, lessons: number }, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1650,7 +1650,7 @@ export type CreatePersonMutation = { createPerson:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangePersonMutationVariables = Exact<{
@@ -1665,7 +1665,7 @@ export type ChangePersonMutation = { changePerson:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1681,7 +1681,7 @@ export type ErasePersonMutation = { erasePerson:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1698,7 +1698,7 @@ export type CreatePinMutation = { createPin:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'PinCreated', pin: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type RevokePinMutationVariables = Exact<{
@@ -1721,7 +1721,7 @@ export type CreateGroupMutation = { createGroup:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeGroupMutationVariables = Exact<{
@@ -1736,7 +1736,7 @@ export type ChangeGroupMutation = { changeGroup:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1763,7 +1763,7 @@ export type CreatePolicyMutation = { createPolicy:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangePolicyMutationVariables = Exact<{
@@ -1778,7 +1778,7 @@ export type ChangePolicyMutation = { changePolicy:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1804,7 +1804,7 @@ type Refused_LimitProblem_Fragment = { __typename: 'LimitProblem', retryAfterSec
 
 type Refused_NotFoundProblem_Fragment = { __typename: 'NotFoundProblem', code: string, message: string };
 
-type Refused_ValidationProblem_Fragment = { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> };
+type Refused_ValidationProblem_Fragment = { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> };
 
 type Refused_VersionProblem_Fragment = { __typename: 'VersionProblem', code: string, message: string };
 
@@ -1925,7 +1925,7 @@ export type CreateBookingMutation = { createBooking:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'SeriesCreated', bookingIds: Array<string>, booking: { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }, skipped: Array<{ __typename: 'SkippedBooking', start: string, end: string }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeBookingMutationVariables = Exact<{
@@ -1942,7 +1942,7 @@ export type ChangeBookingMutation = { changeBooking:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1971,7 +1971,7 @@ export type CheckInMutation = { checkIn:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1985,7 +1985,7 @@ export type ReleaseBookingMutation = { releaseBooking:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2002,7 +2002,7 @@ export type DecideBookingMutation = { decideBooking:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2029,7 +2029,7 @@ export type ChangeSchoolMutationVariables = Exact<{
 export type ChangeSchoolMutation = { changeTenant:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2067,7 +2067,7 @@ export type PairSignMutation = { pairDisplay:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeSignMutationVariables = Exact<{
@@ -2082,7 +2082,7 @@ export type ChangeSignMutation = { changeDisplay:
     | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2164,7 +2164,7 @@ export type CreateTimetableProfileMutation = { createTimetableProfile:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeTimetableProfileMutationVariables = Exact<{
@@ -2179,7 +2179,7 @@ export type ChangeTimetableProfileMutation = { changeTimetableProfile:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2294,7 +2294,7 @@ export type CreateHookMutationVariables = Exact<{
 export type CreateHookMutation = { createWebhook:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'WebhookWithSecret', secret: string, webhook: { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number } }
    };
 
@@ -2309,7 +2309,7 @@ export type ChangeHookMutation = { changeWebhook:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
    };
@@ -2337,7 +2337,7 @@ export type RotateHookSecretMutationVariables = Exact<{
 export type RotateHookSecretMutation = { rotateWebhookSecret:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'WebhookWithSecret', secret: string, webhook: { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number } }
    };
@@ -2365,7 +2365,7 @@ export type ReplayHookMutation = { replayWebhook:
     | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
    };
@@ -2629,6 +2629,7 @@ export const RefusedFragmentDoc = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3093,6 +3094,7 @@ export const SettleProblemDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3246,6 +3248,7 @@ export const CreateTimetableFeedDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3303,6 +3306,7 @@ export const CreateRoomFeedDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3368,6 +3372,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3464,6 +3469,7 @@ export const ChangeLessonDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3572,6 +3578,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3634,6 +3641,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3696,6 +3704,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3851,6 +3860,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3912,6 +3922,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -3976,6 +3987,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -4040,6 +4052,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -4273,6 +4286,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -4461,6 +4475,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -4522,6 +4537,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -4592,6 +4608,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -4662,6 +4679,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -4725,6 +4743,7 @@ export const RetireResourceDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -4942,6 +4961,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5004,6 +5024,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5066,6 +5087,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5124,6 +5146,7 @@ export const CreatePinDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5183,6 +5206,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5239,6 +5263,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5295,6 +5320,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5351,6 +5377,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5418,6 +5445,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5485,6 +5513,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5552,6 +5581,7 @@ fragment Refused on Problem {
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -5933,6 +5963,7 @@ export const CreateBookingDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6027,6 +6058,7 @@ export const ChangeBookingDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6115,6 +6147,7 @@ export const CancelBookingDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6203,6 +6236,7 @@ export const CheckInDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6291,6 +6325,7 @@ export const ReleaseBookingDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6379,6 +6414,7 @@ export const DecideBookingDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6499,6 +6535,7 @@ export const ChangeSchoolDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6655,6 +6692,7 @@ export const PairSignDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6735,6 +6773,7 @@ export const ChangeSignDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -6815,6 +6854,7 @@ export const RevokeSignDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7085,6 +7125,7 @@ export const CancelBatchDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7224,6 +7265,7 @@ export const CreateTimetableProfileDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7329,6 +7371,7 @@ export const ChangeTimetableProfileDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7434,6 +7477,7 @@ export const DeleteTimetableProfileDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7635,6 +7679,7 @@ export const CreateHookDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7702,6 +7747,7 @@ export const ChangeHookDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7771,6 +7817,7 @@ export const DeleteHookDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7827,6 +7874,7 @@ export const RotateHookSecretDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7894,6 +7942,7 @@ export const TestHookDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week
@@ -7957,6 +8006,7 @@ export const ReplayHookDocument = new TypedDocumentString(`
         minutes
         days
         bookings
+        start
         earliest
         bookableFrom
         week

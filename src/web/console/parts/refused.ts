@@ -1,7 +1,7 @@
 /** Tells people why something was refused and what to do, with the trace id to copy. */
 import { useRef } from 'preact/hooks';
 import type { Refusal } from '../client.ts';
-import { dayText, minute, momentText, ownZone } from '../clock.ts';
+import { dayAt, dayText, minute, momentText, ownZone } from '../clock.ts';
 import type { Fault } from '../fault.ts';
 import { language } from '../look.ts';
 import { limitTexts, memberTexts, problemTexts } from '../texts/problems.ts';
@@ -33,7 +33,7 @@ export function sayRefusal({
 /** What a limit allows; empty if the fault has no figures. @param timeZone of its room */
 function sayLimit({ code, limit }: Fault, timeZone: string): string {
   const say = limitTexts();
-  const { policy, minutes, days, bookings, earliest, bookableFrom, week, nextWeek } = limit ?? {};
+  const { policy, minutes, days, bookings, start, earliest, bookableFrom, week, nextWeek } = limit ?? {};
   const most = bookings ? say.bookings(bookings) : days ? say.days(days) : say.minutes(minutes ?? 0);
   const date = (day: string) => dayText(day, 'medium');
   const said = [
@@ -41,7 +41,13 @@ function sayLimit({ code, limit }: Fault, timeZone: string): string {
     code === 'TooSoon' &&
       earliest &&
       say.TooSoon(most, momentText(timeZone, Math.ceil(Date.parse(earliest) / minute) * minute)),
-    code === 'TooFarAhead' && days && bookableFrom && say.TooFarAhead(days, date(bookableFrom)),
+    // No time before the start is enough.
+    code === 'TooSoon' && limit && !earliest && say.mustAsk,
+    code === 'TooFarAhead' &&
+      days &&
+      start &&
+      bookableFrom &&
+      say.TooFarAhead(days, date(dayAt(timeZone, Date.parse(start))), date(bookableFrom)),
     code === 'TooLong' && limit && say.TooLong(most),
     code === 'QuotaReached' && week && nextWeek && say.QuotaReached(most, date(week), date(nextWeek)),
     policy && say.policy(policy),

@@ -3,8 +3,21 @@ import { texts } from '../look.ts';
 
 type Problems = Record<string, string>;
 
-export const minutesDe = (n: number) => (n % 60 === 0 ? (n === 60 ? '1 Stunde' : `${n / 60} Stunden`) : `${n} Minuten`);
-export const minutesEn = (n: number) => (n % 60 === 0 ? (n === 60 ? '1 hour' : `${n / 60} hours`) : `${n} minutes`);
+/** Minutes in the largest unit of which they are a whole number. */
+const inUnits = (units: readonly (readonly [minutes: number, one: string, more: string])[]) => (n: number) => {
+  const [minutes, one, more] = units.find(([each]) => n > 0 && n % each === 0) ?? [1, '', units.at(-1)?.[2]];
+  return n === minutes && one ? `1 ${one}` : `${n / minutes} ${more}`;
+};
+export const minutesDe = inUnits([
+  [1440, 'Tag', 'Tage'],
+  [60, 'Stunde', 'Stunden'],
+  [1, 'Minute', 'Minuten'],
+]);
+export const minutesEn = inUnits([
+  [1440, 'day', 'days'],
+  [60, 'hour', 'hours'],
+  [1, 'minute', 'minutes'],
+]);
 
 /** What a limit allows, in one sentence each. */
 export const limitTexts = texts(
@@ -13,8 +26,9 @@ export const limitTexts = texts(
     days: (n: number) => (n === 1 ? '24 Stunden' : `${n} Tage`),
     bookings: (n: number) => (n === 1 ? '1 Buchung' : `${n} Buchungen`),
     TooSoon: (before: string, earliest: string) => `Gebucht wird mindestens ${before} vorher: frühestens ${earliest}.`,
-    TooFarAhead: (ahead: number, from: string) =>
-      `Gebucht wird höchstens ${ahead === 1 ? '1 Tag' : `${ahead} Tage`} im Voraus: dieser Termin ab ${from}.`,
+    mustAsk: 'Die Buchung muss genehmigt werden, bevor sie beginnt.',
+    TooFarAhead: (ahead: number, start: string, from: string) =>
+      `Gebucht wird höchstens ${ahead === 1 ? '1 Tag' : `${ahead} Tage`} im Voraus: der Termin am ${start} ab ${from}.`,
     TooLong: (most: string) => `Möglich sind höchstens ${most}.`,
     QuotaReached: (most: string, week: string, next: string) =>
       `Möglich sind höchstens ${most} in der Woche ab ${week}. Die nächste beginnt am ${next}; sonst sagen Sie eine andere Buchung dieser Woche ab.`,
@@ -25,8 +39,9 @@ export const limitTexts = texts(
     days: (n) => (n === 1 ? '24 hours' : `${n} days`),
     bookings: (n) => (n === 1 ? '1 booking' : `${n} bookings`),
     TooSoon: (before, earliest) => `Bookings are made at least ${before} before: the earliest start is ${earliest}.`,
-    TooFarAhead: (ahead, from) =>
-      `Bookings are made at most ${ahead === 1 ? '1 day' : `${ahead} days`} ahead: this one from ${from} on.`,
+    mustAsk: 'The booking must be approved before it begins.',
+    TooFarAhead: (ahead, start, from) =>
+      `Bookings are made at most ${ahead === 1 ? '1 day' : `${ahead} days`} ahead: the one of ${start} from ${from} on.`,
     TooLong: (most) => `At most ${most} are possible.`,
     QuotaReached: (most, week, next) =>
       `At most ${most} are possible in the week from ${week}. The next begins on ${next}; otherwise cancel another booking of that week.`,
@@ -60,7 +75,7 @@ export const problemTexts = texts<Problems>(
     TooSoon: 'So kurzfristig darf dieser Raum nicht gebucht werden.',
     TooFarAhead: 'So weit im Voraus darf dieser Raum nicht gebucht werden.',
     TooLong: 'So lange darf dieser Raum nicht gebucht werden.',
-    QuotaReached: 'Ihr Kontingent für diese Woche ist ausgeschöpft.',
+    QuotaReached: 'Ihr Kontingent für diese Woche würde überschritten.',
     OutsideOpeningHours: 'Der Raum ist in dieser Zeit nicht geöffnet.',
     MissingField: 'Diese Angabe fehlt.',
   },
@@ -86,7 +101,7 @@ export const problemTexts = texts<Problems>(
     TooSoon: 'This room may not be booked at such short notice.',
     TooFarAhead: 'This room may not be booked so far ahead.',
     TooLong: 'This room may not be booked for so long.',
-    QuotaReached: 'Your quota of this week is used up.',
+    QuotaReached: 'Your quota of this week would be exceeded.',
     OutsideOpeningHours: 'The room is not open at this time.',
     MissingField: 'This is missing.',
   },
