@@ -183,11 +183,14 @@ export class UnsupportedMediaType extends DomainError {
 export class InvalidInput extends DomainError {
   static readonly of = (...faults: FieldError[]) => new InvalidInput(messageOf(faults), faults);
   readonly code = 'InvalidInput';
-  /** How many faults there are; `errors` may list fewer. */
-  readonly faultCount: number;
-  constructor(message: string, errors: FieldError[] = [], faultCount = errors.length) {
+  readonly #found: number;
+  constructor(message: string, errors: FieldError[] = [], found = errors.length) {
     super(message, errors);
-    this.faultCount = faultCount;
+    this.#found = found;
+  }
+  /** How many faults there are; `errors` may list fewer, and faults may be added to it later. */
+  get faultCount(): number {
+    return Math.max(this.#found, this.errors.length);
   }
 }
 

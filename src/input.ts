@@ -160,7 +160,7 @@ function invalidInput(error: z.ZodError, describe: (issue: z.core.$ZodIssue) => 
   const faults = issues.slice(0, mostFaults).flatMap(describe).slice(0, mostFaults);
   const told = faults.slice(0, mostInMessage).map(({ message }) => message);
   if (count > told.length) told.push(`… and ${count - told.length} more.`);
-  return new InvalidInput(told.join(' '), faults);
+  return new InvalidInput(told.join(' '), faults, count);
 }
 
 /** The error for arguments of GraphQL, whose names are those of the schema. */

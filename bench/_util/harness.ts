@@ -69,7 +69,7 @@ async function startProcess(
     },
   });
   keep(child);
-  for (const deadline = Date.now() + 60_000; ; await sleep(50)) {
+  for (const deadline = Date.now() + 300_000; ; await sleep(50)) {
     const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
     if (ready?.ok) return child;
     if (Date.now() > deadline || child.exitCode !== null) throw new Error(`the ${role} process did not become ready`);

@@ -222,7 +222,7 @@ function addProblems(builder: Builder): void {
         resolve: ({ errors }) => errors,
       }),
       faultCount: t.exposeInt('faultCount', {
-        description: 'How many faults there are; of many in files, `errors` lists only the first.',
+        description: 'How many faults there are; of many, `errors` lists only the first.',
       }),
     }),
   });

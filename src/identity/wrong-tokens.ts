@@ -4,9 +4,12 @@
  * unless the key that signed it is no longer known: then it cannot be told from a forged one.
  */
 import { errors } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { Context } from '../context.ts';
 import { LimitExceeded, NotAuthenticated } from '../errors.ts';
+import { atMost } from '../flow/caches.ts';
 import { networkOf, normalizeAddress } from '../http/networks.ts';
+import { minute } from '../time/durations.ts';
 
 /** The most wrong tokens from an IPv4 address, or a /64 of IPv6. */
 const wrongPerMinute = 300;
@@ -16,11 +19,17 @@ const kinds = {
   tokens: { key: 'wrong-bearers', of: 'wrong tokens', said: 'wrong tokens' },
 };
 
+/** Those that the log has named in the last minute. */
+const openLogged = () => new LRUCache<string, true>({ ...atMost(10_000), ttl: minute });
+
 /** @throws LimitExceeded after too many wrong tokens from this address */
-export function countWrongToken({ rates, log }: Context, ip: string, kind: keyof typeof kinds): void {
-  const { used, resetsAt } = rates.count(`${kinds[kind].key} ${networkOf(ip)}`);
+export function countWrongToken(context: Context, ip: string, kind: keyof typeof kinds): void {
+  const key = `${kinds[kind].key} ${networkOf(ip)}`;
+  const { used, resetsAt } = context.rates.count(key);
   if (used <= wrongPerMinute) return;
-  log.warn({ address: normalizeAddress(ip) }, kinds[kind].said);
+  const logged = context.once(openLogged);
+  if (!logged.has(key)) context.log.warn({ address: normalizeAddress(ip) }, kinds[kind].said);
+  logged.set(key, true, { noUpdateTTL: true });
   throw LimitExceeded.until(resetsAt, wrongPerMinute, `${kinds[kind].of} in a minute for one address`);
 }
 

@@ -72,7 +72,10 @@ export function openCalDavInvitations(ask: AskServer, settings: MailServerSettin
     const failed = failedPreconditions(done);
     const isOfObject = failed.some((name) => name !== 'need-privileges');
     if (status === 403 && !isOfObject)
-      throw new ServerFault('AccessLost', `${base.origin} answers 403 to ${request}; may the account write into this calendar?`);
+      throw new ServerFault(
+        'AccessLost',
+        `${base.origin} answers 403 to ${request}; may the account write into this calendar?`,
+      );
     if (writeStatuses.includes(status))
       return { is: 'Refused', reason: `The mail server answers ${[status, ...failed].join(' ')}.` };
     throw faultOf(done, base.origin);

@@ -116,7 +116,10 @@ export function openCalDavWrites(ask: AskServer, settings: MailServerSettings): 
     if (ofObject.includes(status)) return { is: 'Refused', reason: `The mail server answers ${status}.` };
     const { origin } = new URL(address);
     if (status === 403)
-      throw new ServerFault('AccessLost', `${origin} answers 403 to ${request}; may the account write into this calendar?`);
+      throw new ServerFault(
+        'AccessLost',
+        `${origin} answers 403 to ${request}; may the account write into this calendar?`,
+      );
     throw faultOf(answer, origin);
   }
 

@@ -124,8 +124,7 @@ export function openHttp(settings: MailServerSettings, log: Log): AskServer {
       const { status, headers } = answer;
       if ((status >= 200 && status < 300) || reads.includes(status)) return answer;
       const location = status >= 300 && status < 400 && headers.get('location');
-      if (!location || !isFollowed || redirects === mostRedirects)
-        throw faultOf(answer, base.origin);
+      if (!location || !isFollowed || redirects === mostRedirects) throw faultOf(answer, base.origin);
       url = pinned(location, url);
     }
   }

@@ -196,5 +196,5 @@ async function holdPersons(
 
 /** @throws InvalidInput */
 function refuseFaults(faults: readonly FieldError[]): void {
-  if (faults.length > 0) throw new InvalidInput(faults[0]!.message, faults.slice(0, 100));
+  if (faults.length > 0) throw new InvalidInput(faults[0]!.message, faults.slice(0, 100), faults.length);
 }

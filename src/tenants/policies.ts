@@ -124,5 +124,5 @@ async function checkGroups(trx: Transaction, mandatorId: number, changes: Policy
       return known.has(id) ? [] : [{ field, pointer: `/${field}/${at}`, code: 'UnknownGroup', message }];
     }),
   );
-  if (faults.length > 0) throw new InvalidInput(faults[0]!.message, faults.slice(0, 100));
+  if (faults.length > 0) throw new InvalidInput(faults[0]!.message, faults.slice(0, 100), faults.length);
 }

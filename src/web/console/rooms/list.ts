@@ -1,10 +1,11 @@
 /** The bookings of the shown rooms as a table: to filter, sort, print and export. */
 
 import { go } from '../address.ts';
-import { addDays, dayAt, dayMinutes, dayText, momentText, timeText } from '../clock.ts';
+import { addDays, dayMinutes, dayText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
 import { t } from '../texts/rooms.ts';
+import { timeColumns } from './columns.ts';
 import type { Booking, Room, Store } from './store.ts';
 import { detailOf, localSpan, subjectOf } from './view.ts';
 
@@ -15,11 +16,6 @@ const daysText = ({ day, days }: Store) =>
 
 export const BookingList: Component<ListProperties> = ({ rooms, store, found }) => {
   const at = ({ start }: Booking) => Date.parse(start);
-  /** With its day, if that is not the day of the start. */
-  const endOf = ({ timeZone, start, end }: Booking) => {
-    const [from, to] = [Date.parse(start), Date.parse(end)];
-    return dayAt(timeZone, from) === dayAt(timeZone, to - 1) ? timeText(timeZone, to) : momentText(timeZone, to);
-  };
   // The data that were read cover these days in all zones of the rooms.
   const isThen = (booking: Booking) => {
     const { start, end } = localSpan(booking, store);
@@ -37,9 +33,7 @@ export const BookingList: Component<ListProperties> = ({ rooms, store, found }) 
       rows,
       id: ({ id }) => id,
       columns: [
-        { key: 'date', title: t().date, value: (booking) => dayAt(booking.timeZone, at(booking)) },
-        { key: 'from', title: t().from, value: (booking) => timeText(booking.timeZone, at(booking)) },
-        { key: 'to', title: t().to, value: endOf },
+        ...timeColumns<Booking>(),
         { key: 'room', title: t().room, value: ({ resourceName }) => resourceName },
         {
           key: 'subject',

@@ -17,6 +17,7 @@ import { useRefresh } from '../parts/refresh.ts';
 import { useRevocation } from '../parts/revoke.ts';
 import { table } from '../parts/table.ts';
 import { present } from '../present.ts';
+import { timeColumns } from '../rooms/columns.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/mine.ts';
 import { t as rooms } from '../texts/rooms.ts';
@@ -50,11 +51,11 @@ async function readMine(isPast: boolean, stop: AbortSignal): Promise<Booking[]> 
 const subjectOf = ({ subject }: Booking) => subject ?? rooms().noSubject;
 const whenOf = ({ timeZone, start, end }: Booking) => rangeIn(timeZone, start, end);
 
-function showWhen(booking: Booking) {
-  const { timeZone, start, end } = booking;
+/** For who is in another zone than the room. */
+function showOwnTime({ timeZone, start, end }: Booking) {
   const at = Date.parse(start);
   const isElsewhere = offsetAt(timeZone, at) !== offsetAt(ownZone, at);
-  return html`${whenOf(booking)}${isElsewhere && html`<br /><small>${rooms().yourTime(rangeIn(ownZone, start, end))}</small>`}`;
+  return isElsewhere && html`<br /><small>${rooms().yourTime(rangeIn(ownZone, start, end))}</small>`;
 }
 
 const List: Component<{ isPast: boolean }> = ({ isPast }) => {
@@ -65,8 +66,9 @@ const List: Component<{ isPast: boolean }> = ({ isPast }) => {
     t().willCancel,
     asked.reload,
   );
-  const mayCancel = ({ kind, status }: Booking) =>
-    !isPast &&
+  const [date, from, to] = timeColumns<Booking>();
+  const mayCancel = ({ kind, status, end }: Booking) =>
+    Date.parse(end) > present() &&
     (kind === 'Booking' || kind === 'Block') &&
     (status === 'Requested' || status === 'Confirmed' || status === 'Tentative');
   const stateOf = (booking: Booking) =>
@@ -86,7 +88,9 @@ const List: Component<{ isPast: boolean }> = ({ isPast }) => {
         rows: bookings,
         id: ({ id }) => id,
         columns: [
-          { key: 'when', title: rooms().when, value: ({ start }) => start, show: showWhen },
+          date,
+          from,
+          { ...to, show: (booking) => html`${to.value(booking)}${showOwnTime(booking)}` },
           { key: 'room', title: rooms().room, value: ({ resourceName }) => resourceName },
           {
             key: 'subject',
@@ -102,7 +106,7 @@ const List: Component<{ isPast: boolean }> = ({ isPast }) => {
             },
           },
           { key: 'state', title: rooms().state, value: stateOf },
-          { key: 'act', title: t().act, value: () => '', show: cancelButton },
+          ...(isPast ? [] : [{ key: 'act', title: t().act, value: () => '', show: cancelButton }]),
         ],
       })}
     `,

@@ -148,6 +148,9 @@ export const memberTexts = texts<Readonly<Record<string, string>>>(
     periods: 'Zeiten',
     items: 'Zeiten',
     addMembers: 'Aufgenommen',
+    maySee: 'Wer die Räume sieht',
+    mayBook: 'Wer bucht',
+    mayBookForOthers: 'Wer für andere bucht',
   },
   {
     name: 'Name',
@@ -188,5 +191,8 @@ export const memberTexts = texts<Readonly<Record<string, string>>>(
     periods: 'Hours',
     items: 'Hours',
     addMembers: 'Added',
+    maySee: 'Who sees the rooms',
+    mayBook: 'Who books',
+    mayBookForOthers: 'Who books for others',
   },
 );
