@@ -52,17 +52,26 @@ function withoutSpaces(line: string): string {
   return line.replace(parts, (part) => part.trim());
 }
 
+const declarationOf = (line: string | undefined) => /^(?:export )?(?:const|let)\b/.exec(line ?? '')?.[0];
+
+/** Joins lines. Constants that follow each other need one `const`: the compiler begins each statement on a line of its own. */
+const joinLines = (lines: readonly string[]): string =>
+  lines.reduce((text, line, at) => {
+    const declaration = declarationOf(line);
+    const isNext = declaration && text.endsWith(';') && declarationOf(lines[at - 1]) === declaration;
+    return isNext ? `${text.slice(0, -1)},${line.slice(declaration.length).trimStart()}` : `${text}\n${line}`;
+  });
+
 /**
  * Strips types, comments and layout. Line breaks can go, because the compiler ends each statement with a semicolon, and texts
- * of several lines are GraphQL. The semicolon at the end of a block can go, because no loop has an empty body. Constants that
- * follow each other need one `const`: the compiler begins each statement on a line of its own.
+ * of several lines are GraphQL. The semicolon at the end of a block can go, because no loop has an empty body.
  */
 export async function stripScript(text: string): Promise<string> {
-  return withoutIndents(await stripTypes(text))
-    .split('\n')
-    .map(withoutSpaces)
-    .join('\n')
-    .replace(/(?<=^((?:export )?(?:const|let)\b).*);\n\1\b ?/gm, ',')
+  return joinLines(
+    withoutIndents(await stripTypes(text))
+      .split('\n')
+      .map(withoutSpaces),
+  )
     .replace(/;?\n([}\])])/g, '$1')
     .replace(/([{,;([])\n/g, '$1')
     .replace(/(?<![\w$])\((\w+)\)=>/g, '$1=>');
