@@ -14,7 +14,7 @@ export function cpuTimeOf(work: () => unknown): number {
  * The least of some alternating rounds of each work, so that compilation, garbage and other load distort none.
  * @param isClear whether a second round is the last
  */
-function leastTimesOf(
+export function leastTimesOf(
   works: readonly (() => unknown)[],
   isClear: (least: number[]) => boolean = () => false,
 ): number[] {
