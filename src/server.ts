@@ -14,7 +14,7 @@ import { isRefusal, refusalOf } from './flow/database-errors.ts';
 import { outlast } from './flow/retry.ts';
 import { createHealthApp } from './health-app.ts';
 import { answerClientErrors } from './http/client-errors.ts';
-import { nodeHttp, openMessages } from './http/node-http.ts';
+import { nodeHttp } from './http/node-http.ts';
 import { askLater, hasBody } from './http/request-body.ts';
 import { type AnsweringSocket, cutStalled } from './http/stalled.ts';
 import { claimPepper, hasRightPepper } from './identity/authenticate.ts';
@@ -56,9 +56,7 @@ export async function startServer(
   // Without a collector, none of OpenTelemetry is loaded.
   const tracing = settings.Tracing.Endpoint ? await import('./tracing-export.ts') : undefined;
   // The headers may take 10 s; the reader of a body limits its time (http/request-body.ts).
-  const messages = openMessages();
   const server = nodeHttp.createServer({
-    ...messages.classes,
     headersTimeout: 10_000,
     requestTimeout: 0,
     connectionsCheckingInterval: 2_000,
@@ -110,7 +108,6 @@ export async function startServer(
     siblings,
   };
   const app = createApp(context, health);
-  messages.inherit(app.express);
   const connections = new Set<AnsweringSocket>();
   server.on('connection', (connection: AnsweringSocket) => {
     connections.add(connection);

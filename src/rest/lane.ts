@@ -41,8 +41,6 @@ export function openLane(
   { atRoot, ofTenants }: LaneStops,
   { first, onError, ...handlers }: Handlers,
 ): RequestListener {
-  const isOurs = <Message extends object>(message: Message): message is Message & (Request & Response) =>
-    (message as { app?: unknown }).app === app;
   const firstOfTenants = [...first, ...handlers.ofTenants];
 
   type Found = { stop: LaneStop | undefined; parameters: Record<string, string>; before: readonly RequestHandler[] };
@@ -57,10 +55,10 @@ export function openLane(
     return { stop, parameters, before: firstOfTenants };
   }
 
-  /** Prepares request and response as Express does before its first handler. Those of server.ts inherit from Express's already. */
+  /** Prepares request and response as Express does before its first handler. */
   function adopt(message: IncomingMessage, answer: ServerResponse): { request: Request; response: Response } {
-    const request: Request = isOurs(message) ? message : Object.setPrototypeOf(message, app.request);
-    const response: Response = isOurs(answer) ? answer : Object.setPrototypeOf(answer, app.response);
+    const request: Request = Object.setPrototypeOf(message, app.request);
+    const response: Response = Object.setPrototypeOf(answer, app.response);
     request.res = response;
     request.originalUrl = request.url;
     request.baseUrl = '';
