@@ -276,7 +276,7 @@ describe('the stream of a display', () => {
     const frames: Record<string, unknown>[] = [];
     const reading = readStream(one.token, (frame) => void frames.push(frame), BaseUrl);
     await until(() => frames.length > 0);
-    expect(frames).toEqual([{ __typename: 'DisplaySnapshot', resource: { id: `resource_${room}` } }]);
+    expect(frames[0]).toEqual({ __typename: 'DisplaySnapshot', resource: { id: `resource_${room}` } });
     await flushHeard(other.context);
     expect(await read(one)).toMatchObject({ HeardAt: expect.any(String) });
     await admin.send('DELETE', `/displays/${one.id}`);
