@@ -272,11 +272,13 @@ describeInBrowser('Every day at the console', () => {
     await page.getByLabel('Reason').fill('Works');
     await page.getByRole('button', { name: 'Save', exact: true }).dblclick();
     await page.getByRole('cell', { name: 'Works', exact: true }).waitFor();
+    await page.locator('.toast').first().waitFor();
     expect(await page.locator('.toast').count()).toBe(1);
     await page.reload();
     await page.getByRole('row', { name: 'Works' }).getByRole('button').click();
     await page.getByRole('button', { name: 'Remove', exact: true }).dblclick();
     await page.getByText(/^No exception\./).waitFor();
+    await page.locator('.toast').first().waitFor();
     expect(await page.locator('.toast').count()).toBe(1);
     expect(complaints).toEqual([]);
     await close();

@@ -845,17 +845,27 @@ describeInBrowser('The screen of rooms', () => {
     await mine.page.getByText(/declined by Admin of school: Too loud/).waitFor();
     await request('Opera', 16);
     await request('Ball', 18);
+    const decisions: string[] = [];
+    const listen = (call: { postData(): string | null }) => {
+      const { query, variables } = JSON.parse(call.postData() ?? '{}');
+      if (query?.includes('decideBooking')) decisions.push(variables.id);
+    };
+    mine.page.on('request', listen);
     await mine.open(`?screen=rooms&day=${day}`);
     await button('2 requests').click();
     await button('Approve: Opera').dblclick();
     await button('Approve: Opera').waitFor({ state: 'detached' });
+    await mine.page.locator('.toast').first().waitFor();
     expect(await mine.page.locator('.toast').count()).toBe(1);
     await mine.open(`?screen=rooms&day=${day}`);
     await button('1 request').click();
     await button('Decline …: Ball').click();
     await button('Decline: Ball').dblclick();
     await mine.page.getByText('No request is waiting.').waitFor();
+    await mine.page.locator('.toast').first().waitFor();
     expect(await mine.page.locator('.toast').count()).toBe(1);
+    mine.page.off('request', listen);
+    expect({ sent: decisions.length, of: new Set(decisions).size }).toEqual({ sent: 2, of: 2 });
   });
 
   test('one books for somebody else; a renamed room is seen when the page is looked at again', async () => {
