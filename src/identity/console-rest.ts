@@ -85,11 +85,11 @@ const deleteSession: ZodOpenApiOperationObject = {
     'Ends the session on the server: its cookie is no longer valid, and its streams and WebSockets are closed. Repeating it, or calling it without a session, changes nothing; with `Everywhere`, a valid session is needed. A session at an outside identity provider continues.',
   tags: ['Console'],
   security: [],
-  parameters,
+  parameters: [...parameters, ...parameterRefs('Prefer')],
   requestParams: { query: sessionEnd },
   responses: answers({
     204: { description: 'Nobody is signed in.', headers: headerRefs('X-Request-Id', 'Cache-Control', 'Set-Cookie') },
-    400: '`Everywhere` is neither true nor false.',
+    400: 'A value of the query is invalid, or strict handling finds an unknown parameter.',
     401: '`Everywhere` without a valid session: nothing has ended.',
   }),
 };

@@ -8,7 +8,7 @@ import { isMandator } from '../names.ts';
 import { readJson } from '../rest/body.ts';
 import { writeJson } from '../rest/json.ts';
 import { anonymousSender, limitRequests, limitTokenRequests } from '../rest/limits.ts';
-import { prefersStrict, readQuery } from '../rest/query.ts';
+import { readQuery } from '../rest/query.ts';
 import {
   type BegunSession,
   beginSignIn,
@@ -129,11 +129,7 @@ export function sessionRoutes(identity: Identity): Router {
     writeJson(request, response, await describe(begun.viewer));
   });
   router.delete(sessionPath, fromConsole, async (request, response) => {
-    const { Everywhere } = readQuery(
-      sessionEnd,
-      request,
-      config.StrictQueryParameters || prefersStrict(request),
-    ).values;
+    const { Everywhere } = readQuery(context, sessionEnd, request, response, sessionPath);
     if (Everywhere) await endSessionsOf(identity, await readViewer(request));
     for (const id of cookiesOf(request, config, 'session').slice(0, mostEnded)) await endSession(identity, id);
     const cleared = { name: 'session', value: '', sameSite: 'Strict', seconds: 0 } as const;

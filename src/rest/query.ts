@@ -1,6 +1,7 @@
 /** Query strings: parameter names in both spellings; unknown parameters are ignored unless the caller or a setting is strict. */
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { z } from 'zod';
+import type { Context } from '../context.ts';
 import { codeOfIssue, type FieldError, Malformed, parameterFault } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
 import { isStorable, notStorable } from '../storable.ts';
@@ -41,7 +42,7 @@ function faultsOf(issue: z.core.$ZodIssue, query: Record<string, unknown>): Fiel
 }
 
 /** Whether the caller asks for an error instead of ignored parameters (RFC 7240, 4.4). */
-export const prefersStrict = ({ headers: { prefer } }: Request): boolean =>
+const prefersStrict = ({ headers: { prefer } }: Request): boolean =>
   prefer !== undefined && /(?:^|,)\s*handling\s*=\s*"?strict"?\s*(?:[;,]|$)/i.test(String(prefer));
 
 /** Bounds of what is logged: clients choose the number and length of names. */
@@ -53,7 +54,7 @@ const longestNamed = 64;
  * @returns the checked values, and the names of the ignored parameters, bounded for the log
  * @throws Malformed with all faults of the query
  */
-export function readQuery<T extends z.core.$ZodType>(
+function checkQuery<T extends z.core.$ZodType>(
   schema: T,
   request: Request,
   strict: boolean,
@@ -73,4 +74,28 @@ export function readQuery<T extends z.core.$ZodType>(
     ...(result.error?.issues ?? []).flatMap((issue) => faultsOf(issue, query)),
   ];
   throw Malformed.of(...faults);
+}
+
+/**
+ * Reads the query of a request. The answer says whether the caller's wish for strictness was followed; what is ignored is logged.
+ * @param route its pattern, for the log
+ * @returns the checked values
+ * @throws Malformed with all faults of the query
+ */
+export function readQuery<T extends z.core.$ZodType>(
+  { config, log }: Pick<Context, 'config' | 'log'>,
+  schema: T,
+  request: Request,
+  response: Response,
+  route: string,
+): z.output<T> {
+  const isAsked = prefersStrict(request);
+  if (isAsked) response.setHeader('Preference-Applied', 'handling=strict');
+  const { values, ignored } = checkQuery(schema, request, isAsked || config.StrictQueryParameters);
+  if (ignored.length > 0)
+    log.info(
+      { requestId: response.locals['requestId'], method: request.method, route, parameters: ignored },
+      'query parameters that the route does not know are ignored',
+    );
+  return values;
 }

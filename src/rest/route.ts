@@ -14,7 +14,7 @@ import { type RestAnswer, writeAnswer } from './answers.ts';
 import { readJson } from './body.ts';
 import type { LaneStop } from './lane.ts';
 import { anonymousSender } from './limits.ts';
-import { prefersStrict, readQuery } from './query.ts';
+import { readQuery } from './query.ts';
 import { signalOf } from './request.ts';
 import { readSentBack } from './sent-back.ts';
 import { readIfMatch } from './versions.ts';
@@ -193,14 +193,7 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
   return async (request, response) => {
     for (const name of varies) response.vary(name);
     checkAccept(request, type);
-    if (prefersStrict(request)) response.setHeader('Preference-Applied', 'handling=strict');
-    const strict = context.config.StrictQueryParameters || prefersStrict(request);
-    const { values, ignored } = readQuery(query, request, strict);
-    if (ignored.length > 0)
-      context.log.info(
-        { requestId: response.locals['requestId'], method: request.method, route: pattern, parameters: ignored },
-        'query parameters that the route does not know are ignored',
-      );
+    const values = readQuery(context, query, request, response, pattern);
     const call = {
       viewer: definition.anonymous ? noViewer : viewerOf(response),
       params: readParams(params, request),

@@ -282,6 +282,8 @@ test('Everywhere ends all sessions of the person, at once, and those of nobody e
   // Neither a page of elsewhere nor a wrong value ends anything.
   expect((await out(mine.cookie, 'Everywhere=true', {})).status).toBe(403);
   expect((await out(mine.cookie, 'Everywhere=all')).status).toBe(400);
+  const strict = await out(mine.cookie, 'Everywhere=true&All=true', { ...own, Prefer: 'handling=strict' });
+  expect([strict.status, strict.headers['preference-applied']]).toEqual([400, 'handling=strict']);
   expect((await send('DELETE', '/stranger/session?Everywhere=true', { cookie: mine.cookie, ...own })).status).toBe(404);
   expect((await read(mine.cookie)).status).toBe(200);
   const answer = await out(mine.cookie);
