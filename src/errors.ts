@@ -4,20 +4,18 @@
  */
 import type { z } from 'zod';
 
-/** What a limit allows, in figures: who reads another language than English gets words of their own. */
+/**
+ * What a limit allows, in figures: who reads another language than English gets words of their own. `limitFigures` of fields.ts
+ * describes them.
+ */
 export type LimitFigures = {
-  /** The name of the policy that sets the limit. */
   policy?: string | undefined;
   minutes?: number;
   days?: number;
   bookings?: number;
-  /** The wanted start that the limit is about: one of several in a series. */
   start?: Date;
-  /** The earliest start that is allowed at the moment. */
   earliest?: Date;
-  /** The first date on which the wanted start may be booked. */
   bookableFrom?: string;
-  /** The Mondays of the week whose quota would be exceeded, and of the next. */
   week?: string;
   nextWeek?: string;
 };

@@ -62,6 +62,27 @@ export const sentInstant = (error = 'must be a date-time such as 2027-02-01T08:0
     .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
     .transform((written) => new Date(written));
 
+/** A number without a documented maximum that is always far below that of GraphQL's Int. */
+export const amount = z.int().min(0);
+const figure = (description: string) => amount.optional().meta({ description });
+const date = (description: string) => z.iso.date().optional().meta({ description });
+const dateTime = (description: string) => z.iso.datetime().optional().meta({ description });
+
+/** `LimitFigures` of the domain errors, as they are written. */
+export const limitFigures = z
+  .object({
+    Policy: z.string().max(200).optional().meta({ description: 'The name of the policy that sets the limit.' }),
+    Minutes: figure('How many minutes are allowed, or must pass before the start.'),
+    Days: figure('How many days ahead may be booked, or how many are allowed.'),
+    Bookings: figure('How many bookings of a person are allowed in a week.'),
+    Start: dateTime('The wanted start that the limit is about: one of several in a series.'),
+    Earliest: dateTime('The earliest start that is allowed at the moment.'),
+    BookableFrom: date('The first date on which the wanted start may be booked.'),
+    Week: date('The Monday of the week whose quota would be exceeded.'),
+    NextWeek: date('The Monday of the week after it.'),
+  })
+  .meta({ id: 'LimitFigures', description: 'What a limit of bookings allows; only members that concern it.' });
+
 export const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 export const lowerFirst = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
 
@@ -72,6 +93,10 @@ export type Fields<Body> = {
 
 export const toFields = <Body extends object>(body: Body): Fields<Body> =>
   Object.fromEntries(Object.entries(body).map(([name, value]) => [lowerFirst(name), value])) as Fields<Body>;
+
+/** The members with the names of REST. */
+export const inPascal = (members: object): { [name: string]: unknown } =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [upperFirst(name), value]));
 
 /** Returns a function from fields to records of the schema, whose members come in the schema's order. */
 export function recordOf<Shape extends z.ZodRawShape>({ shape }: z.ZodObject<Shape>) {

@@ -4,17 +4,6 @@ import ErrorsPlugin from '@pothos/plugin-errors';
 import { GraphQLError, type ValueNode, valueFromASTUntyped } from 'graphql';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import {
-  Conflict,
-  type DomainError,
-  type FieldError,
-  Forbidden,
-  InvalidInput,
-  LimitExceeded,
-  type LimitFigures,
-  NotFound,
-  PreconditionFailed,
-} from '../errors.ts';
 import type { CallPlace } from '../flow/large-answers.ts';
 import ArgumentsPlugin from './arguments.ts';
 import CostsPlugin from './costs.ts';
@@ -75,7 +64,7 @@ export const typeNamed = <Source extends object>(name: string) => name as unknow
 /** The same for an enumeration. */
 export const enumNamed = <Value extends string>(name: string) => name as unknown as EnumRef<Types, Value>;
 
-/** The builder of the schema with its scalars and problems. It is the only one, as the types of plugins are global. */
+/** The builder of the schema with its scalars. It is the only one, as the types of plugins are global. */
 export function createBuilder() {
   const builder = new SchemaBuilder<{
     Context: GraphqlCall;
@@ -136,126 +125,5 @@ export function createBuilder() {
       }),
     }),
   });
-  addProblems(builder);
   return builder;
-}
-
-function addProblems(builder: Builder): void {
-  const problem = builder.interfaceRef<DomainError>('Problem').implement({
-    description: 'An expected failure, as a member of a result union.',
-    fields: (t) => ({
-      code: t.exposeString('code', { description: 'The same code as in the problem body of REST.' }),
-      message: t.exposeString('message', { description: 'For people: names the place and the remedy.' }),
-    }),
-  });
-  const limitFigures = builder.objectRef<LimitFigures>('LimitFigures').implement({
-    description: 'What a limit of bookings allows; null: it is about something else.',
-    fields: (t) => {
-      const date = (description: string, read: (figures: LimitFigures) => string | undefined) =>
-        t.field({ type: 'Date', nullable: true, description, resolve: (figures) => read(figures) });
-      return {
-        policy: t.exposeString('policy', {
-          nullable: true,
-          description: 'The name of the policy that sets the limit.',
-        }),
-        minutes: t.exposeInt('minutes', {
-          nullable: true,
-          description: 'How many minutes are allowed, or must pass before the start.',
-        }),
-        days: t.exposeInt('days', {
-          nullable: true,
-          description: 'How many days ahead may be booked, or how many are allowed.',
-        }),
-        bookings: t.exposeInt('bookings', {
-          nullable: true,
-          description: 'How many bookings of a person are allowed in a week.',
-        }),
-        start: t.field({
-          type: 'DateTime',
-          nullable: true,
-          description: 'The wanted start that the limit is about: one of several in a series.',
-          resolve: ({ start }) => start,
-        }),
-        earliest: t.field({
-          type: 'DateTime',
-          nullable: true,
-          description: 'The earliest start that is allowed at the moment.',
-          resolve: ({ earliest }) => earliest,
-        }),
-        bookableFrom: date(
-          'The first date on which the wanted start may be booked.',
-          ({ bookableFrom }) => bookableFrom,
-        ),
-        week: date('The Monday of the week whose quota would be exceeded.', ({ week }) => week),
-        nextWeek: date('The Monday of the week after it.', ({ nextWeek }) => nextWeek),
-      };
-    },
-  });
-  const fieldError = builder.objectRef<FieldError>('FieldError').implement({
-    description: 'One fault of an input.',
-    fields: (t) => ({
-      field: t.exposeString('field', { nullable: true, description: 'The name of the faulty member.' }),
-      pointer: t.exposeString('pointer', {
-        nullable: true,
-        description: 'JSON pointer (RFC 6901) into the arguments of the field: `/input/start`.',
-      }),
-      code: t.exposeString('code', { description: 'What kind of fault.' }),
-      message: t.exposeString('message', { description: 'For people.' }),
-      line: t.exposeInt('line', { nullable: true, description: 'The line of a file that was sent.' }),
-      column: t.exposeInt('column', { nullable: true, description: 'The field of the line, from 1.' }),
-      limit: t.field({
-        type: limitFigures,
-        nullable: true,
-        description: 'The figures of the limit that is exceeded.',
-        resolve: ({ limit }) => limit,
-      }),
-    }),
-  });
-  builder.objectType(InvalidInput, {
-    name: 'ValidationProblem',
-    description: 'The input breaks a rule.',
-    interfaces: [problem],
-    fields: (t) => ({
-      errors: t.field({
-        type: [fieldError],
-        description: 'Every fault that was found.',
-        resolve: ({ errors }) => errors,
-      }),
-      faultCount: t.exposeInt('faultCount', {
-        description: 'How many faults there are; of many, `errors` lists only the first.',
-      }),
-    }),
-  });
-  builder.objectType(LimitExceeded, {
-    name: 'LimitProblem',
-    description: 'A limit is exceeded.',
-    interfaces: [problem],
-    fields: (t) => ({
-      retryAfterSeconds: t.int({
-        nullable: true,
-        description: 'After how many seconds the same call may succeed.',
-        resolve: ({ retryAfter }) => (retryAfter === undefined ? null : Math.ceil(retryAfter)),
-      }),
-    }),
-  });
-  builder.objectType(Conflict, {
-    name: 'ConflictProblem',
-    description: 'The present state does not allow it.',
-    interfaces: [problem],
-  });
-  builder.objectType(NotFound, {
-    name: 'NotFoundProblem',
-    description: 'Unknown, or of another tenant.',
-    interfaces: [problem],
-  });
-  builder.objectType(Forbidden, {
-    name: 'ForbiddenProblem',
-    description: 'The caller may not do this.',
-    interfaces: [problem],
-  });
-  builder.objectType(PreconditionFailed, {
-    name: 'VersionProblem',
-    description: 'The record has changed since the version that was named.',
-    interfaces: [problem],
-  });
 }

@@ -13,7 +13,7 @@ import { describeMember, inWords, nameOf, typeNameOf } from './names.ts';
 /** Types of members whose names are not the ids of their schemas. */
 export type Members = ReadonlyMap<z.core.$ZodType, MemberType>;
 // biome-ignore lint/suspicious/noExplicitAny: of whatever source
-export type MemberType = ObjectRef<Types, any> | EnumRef<Types, any>;
+export type MemberType = ObjectRef<Types, any> | EnumRef<Types, any> | 'Int';
 
 /** An enumeration, by default named by the id of its schema. */
 export function enumType<Value extends string>(builder: Builder, schema: z.core.$ZodType<Value>, name?: string) {
@@ -111,7 +111,7 @@ export function recordFields<Source extends object>(
     const read = (source: Source) => readValue(memberOf(source)) as string;
     const field = t.field({
       type: typeOf(bare(schema), (member) => members.get(member) ?? nameOfType(member)) as 'String',
-      nullable: schema.isNullable() as false,
+      nullable: (schema.isNullable() || schema.def.type === 'optional') as false,
       description: describeMember(name, describe(schema)),
       // A plan calls this instead of the resolver.
       extensions: { [readsRecord]: read },

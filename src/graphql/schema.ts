@@ -19,6 +19,7 @@ import { addTypes as addUsageTypes } from '../usage/graphql.ts';
 import { addTypes as addWebhookTypes } from '../webhooks/graphql.ts';
 import { createBuilder } from './builder.ts';
 import { addNodes } from './nodes.ts';
+import { addProblems } from './problems.ts';
 import { takeResolved } from './resolved.ts';
 
 let made: GraphQLSchema | undefined;
@@ -31,6 +32,7 @@ export function wholeSchema(): GraphQLSchema {
 
 function makeSchema(): GraphQLSchema {
   const builder = createBuilder();
+  addProblems(builder);
   builder.queryField('serverTime', (t) =>
     t.field({
       type: 'DateTime',

@@ -8,7 +8,7 @@ import {
   TooLarge,
   UnsupportedMediaType,
 } from '../errors.ts';
-import { upperFirst } from '../fields.ts';
+import { inPascal } from '../fields.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import { nodeHttp } from '../http/node-http.ts';
 import type { Log } from '../log.ts';
@@ -66,9 +66,6 @@ function writeFailure(
   };
   writeJson(request, response, problem, 'application/problem+json');
 }
-
-const inPascal = (members: object) =>
-  Object.fromEntries(Object.entries(members).map(([name, value]) => [upperFirst(name), value]));
 
 function writeError(
   request: Request,

@@ -1,32 +1,7 @@
 /** The schema of a problem in the OpenAPI document. */
 import { z } from 'zod';
 import { type ErrorCode, statusOfCode } from '../errors.ts';
-
-const figure = z.int().min(0).optional();
-const mondayOf = (week: string) =>
-  z.iso
-    .date()
-    .optional()
-    .meta({ description: `The Monday of the week ${week}.` });
-const limitFigures = z
-  .object({
-    Policy: z.string().max(200).optional().meta({ description: 'The name of the policy that sets the limit.' }),
-    Minutes: figure.meta({ description: 'How many minutes are allowed, or must pass before the start.' }),
-    Days: figure.meta({ description: 'How many days ahead may be booked, or how many are allowed.' }),
-    Bookings: figure.meta({ description: 'How many bookings of a person are allowed in a week.' }),
-    Start: z.iso
-      .datetime()
-      .optional()
-      .meta({ description: 'The wanted start that the limit is about: one of several in a series.' }),
-    Earliest: z.iso.datetime().optional().meta({ description: 'The earliest start that is allowed at the moment.' }),
-    BookableFrom: z.iso
-      .date()
-      .optional()
-      .meta({ description: 'The first date on which the wanted start may be booked.' }),
-    Week: mondayOf('whose quota would be exceeded'),
-    NextWeek: mondayOf('after it'),
-  })
-  .meta({ id: 'LimitFigures', description: 'What a limit of bookings allows; only members that concern it.' });
+import { limitFigures } from '../fields.ts';
 
 /** @param members optional members that rooms add */
 export const problemSchema = (members: z.ZodRawShape) =>

@@ -18,6 +18,7 @@ import { routes as bookingRoutes } from '../../src/bookings/rest.ts';
 import * as changes from '../../src/changes/graphql.ts';
 import { type AddTypes, createBuilder } from '../../src/graphql/builder.ts';
 import { addNodes } from '../../src/graphql/nodes.ts';
+import { addProblems } from '../../src/graphql/problems.ts';
 import * as lessonTypes from '../../src/lessons/graphql.ts';
 import { routes as lessonRoutes } from '../../src/lessons/rest.ts';
 import * as mail from '../../src/mail/graphql.ts';
@@ -826,7 +827,7 @@ describe('the scenarios use', () => {
       );
     };
     // Master data, mail and the feed lend the others their types; they have tests of their own.
-    const lending = [addNodes, tenants.addTypes, mail.addTypes, changes.addTypes];
+    const lending = [addProblems, addNodes, tenants.addTypes, mail.addTypes, changes.addTypes];
     const lent = new Set(namesOf(...lending));
     const names = namesOf(...lending, bookings.addTypes, lessonTypes.addTypes).filter((name) => !lent.has(name));
     expect(names).toContain('Query.batches(filter.mine)');
