@@ -138,6 +138,7 @@ describeInBrowser('A door sign in a browser', () => {
     await school.confirm(code, { ResourceIds: [school.roomId('A1')] });
     await sign.page.clock.fastForward(60_000);
     await sign.status('FREE');
+    await sign.button('Report a problem').waitFor();
     expect(await sign.button(/.*/).allInnerTexts()).toEqual(['Report a problem']);
   });
 

@@ -64,7 +64,7 @@ describeInBrowser('A door sign that hangs for a year', () => {
     await sign.shows(/^As of \d\d:\d\d$/);
     cable.mend();
     await sign.status('FREE');
-    expect(await sign.page.locator('#notice').isVisible()).toBe(false);
+    await sign.page.locator('#notice').waitFor({ state: 'hidden' });
   });
 
   test('what it kept is no promise that the room is free, as its clock may have stood still', async () => {

@@ -98,7 +98,8 @@ describeInBrowser('Every day at the console', () => {
       await page.keyboard.type('10052028');
       await page.waitForURL(/day=2028-10-05/, { waitUntil: 'commit' });
       await page.goBack();
-      expect([new URL(page.url()).searchParams.get('day'), await shown.inputValue()]).toEqual([day, day]);
+      await until('the field shows the day before', async () => (await shown.inputValue()) === day);
+      expect(new URL(page.url()).searchParams.get('day')).toBe(day);
       // The focus is still there.
       await page.keyboard.press('ArrowUp');
       await page.waitForURL((url) => url.searchParams.get('day') !== day, { waitUntil: 'commit' });
@@ -405,6 +406,7 @@ describeInBrowser('Every day at the console', () => {
     await week.waitFor();
     await page.goBack();
     await page.getByRole('gridcell', { name: /Choir/ }).click();
+    await page.waitForURL(/booking=/, { waitUntil: 'commit' });
     const booking = page.url();
     await page.getByRole('dialog').getByRole('link', { name: 'R101: week' }).click();
     await week.waitFor();

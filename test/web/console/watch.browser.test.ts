@@ -178,6 +178,7 @@ describeInBrowser('What Admins watch in the console', () => {
       expect(await rows.nth(1).innerText()).toMatch(/Admin of school\s+Room changed\s+Aula\s+Seats\s+120 → 110/);
       await page.getByLabel('Thing').selectOption({ label: 'Person' });
       await rows.nth(1).waitFor({ state: 'detached' });
+      await rows.getByText('Person created').waitFor();
       expect(await rows.allInnerTexts()).toEqual([
         expect.stringMatching(/Person created.*Role\s+User\s+Active\s+yes$/s),
       ]);
@@ -340,7 +341,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await isSound(admin);
       await sides.getByRole('link', { name: 'Open the booking' }).click();
       await page.getByRole('dialog').getByText('Elternabend').waitFor();
-      expect(page.url()).toMatch(/screen=rooms&booking=booking_/);
+      await page.waitForURL(/screen=rooms&booking=booking_/, { waitUntil: 'commit' });
     });
 
     test('shows what the organizers of conflicts were told, and what was declined', async () => {
