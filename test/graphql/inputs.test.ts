@@ -89,6 +89,23 @@ test('a limit is told in figures as well, over both fronts', async () => {
   ]);
 });
 
+test('the instants of a limit are those of REST', async () => {
+  const policy = await admin.post('/policies', { Name: 'Halls', LeadMinutes: 525_600 });
+  const hall = Number(service.tenant.resources[1]!.id);
+  expect((await admin.patch(`/resources/${hall}`, { PolicyId: policy.body['Id'] })).status).toBe(200);
+  const user = masterData(service, await service.signIn(service.tenant, 'User'));
+  const query = `mutation ($input: CreateBookingInput!) { result: createBooking(input: $input) {
+    ... on ValidationProblem { errors { code limit { policy minutes start earliest } } } } }`;
+  const { data } = await user.ask(query, { input: { ...wanted(), resourceId: String(hall) } });
+  const { body } = await user.post('/bookings', { ResourceId: hall, Subject: 'x', Start: hour(8), End: hour(9) });
+  const [{ limit }] = (data!['result'] as { errors: [{ limit: Tree }] }).errors;
+  const [{ Limit }] = body['Errors'] as [{ Limit: Tree }];
+  expect(limit).toEqual({ policy: 'Halls', minutes: 525_600, start: Limit['Start'], earliest: expect.any(String) });
+  // Each front is asked at an instant of its own.
+  const written = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+  expect([limit['start'], limit['earliest'], Limit['Earliest']]).toEqual(Array(3).fill(expect.stringMatching(written)));
+});
+
 test('what a service finds has the same names and places', async () => {
   const input = { ...wanted(), resourceId: '999999', end: hour(7) };
   const faults = await faultsOf('createBooking', { input: ['CreateBookingInput!', input] });
