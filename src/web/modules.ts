@@ -11,20 +11,24 @@ const source = path.join(import.meta.dirname, '..');
 const packages = ['preact', 'preact/hooks', '@preact/signals', '@preact/signals-core', 'htm', 'graphql-ws/client'];
 const conditions = new Set(['browser', 'import', 'default']);
 
-/** Modules that several pages share. */
-const shared = [
-  'names.ts',
+/** Modules that the console and the pages of the signs share. */
+export const shared = [
   'time/clock-changes.ts',
-  'time/days.ts',
-  'timetable-files/cells.ts',
-  'timetable-files/headings.ts',
-  'timetable-files/text.ts',
   'web/bidi.ts',
   'web/ink.ts',
   'web/random-key.ts',
   'web/retry-after.ts',
   'web/room-states.ts',
   'web/zone-names.ts',
+];
+/** Modules of other folders that the console loads. */
+const ofConsole = [
+  ...shared,
+  'names.ts',
+  'time/days.ts',
+  'timetable-files/cells.ts',
+  'timetable-files/headings.ts',
+  'timetable-files/text.ts',
 ];
 
 /** Media types by file extension, as Express writes them. */
@@ -152,7 +156,7 @@ export async function readModules(folder: string): Promise<Map<string, WebFile>>
   const files = await readPackages(found);
   const entries = await fs.readdir(path.join(source, folder), { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => path.join(parentPath, name));
-  for (const file of [...paths, ...shared.map((name) => path.join(source, name))]) {
+  for (const file of [...paths, ...ofConsole.map((name) => path.join(source, name))]) {
     const name = path.relative(source, file).replaceAll(path.sep, '/');
     const end = path.extname(name);
     const type = types[end];

@@ -7,22 +7,13 @@ import path from 'node:path';
 import { type RequestHandler, type Response, Router } from 'express';
 import { NotFound } from '../errors.ts';
 import { contentPolicy, makeWebFile, refuseMethod, sendWebFile, type WebFile } from './files.ts';
-import { readOnce, stripTypes, versionOf } from './modules.ts';
+import { readOnce, shared, stripTypes, versionOf } from './modules.ts';
 import { makePhoneCode, picturePolicy } from './phone.ts';
 
 const source = path.join(import.meta.dirname, '..');
 const folder = 'web/display';
 /** Files that the pages load from other folders. */
-const shared = [
-  'displays/state.ts',
-  'time/clock-changes.ts',
-  'web/bidi.ts',
-  'web/ink.ts',
-  'web/random-key.ts',
-  'web/retry-after.ts',
-  'web/room-states.ts',
-  'web/zone-names.ts',
-];
+const others = ['displays/state.ts', ...shared];
 
 const isId = /^[1-9]\d*$/;
 
@@ -101,7 +92,7 @@ async function readFiles(): Promise<Files> {
   const own = (await fs.readdir(path.join(source, folder))).sort().map((name) => `${folder}/${name}`);
   const isPage = (name: string) => name.endsWith('.html');
   const assets = new Map<string, WebFile>();
-  for (const name of [...own.filter((name) => !isPage(name)), ...shared]) assets.set(name, await readAsset(name));
+  for (const name of [...own.filter((name) => !isPage(name)), ...others]) assets.set(name, await readAsset(name));
   const markup = new Map<string, string>();
   for (const name of own.filter(isPage))
     markup.set(path.basename(name), withoutIndents(await fs.readFile(path.join(source, name), 'utf8')));
