@@ -360,6 +360,27 @@ describeInBrowser('The master data of the console', () => {
     await page.getByText('There is no holiday calendar yet.').waitFor();
   });
 
+  test('what somebody else changed of a person has the labels of its form, and nothing in place of values that the audit hides', async () => {
+    const { Id } = (await call('POST', 'persons', {
+      Name: 'Ada',
+      Email: 'ada@school.example',
+      Role: 'User',
+      TimeZone: 'Europe/Berlin',
+    })) as {
+      Id: number;
+    };
+    await tab('Persons');
+    await button('Ada').click();
+    await field('Name').fill('Ada King');
+    await call('PATCH', `persons/${Id}`, { Active: false, TeacherCode: 'AK' });
+    await button('Save').click();
+    const alert = admin.page.getByRole('alert').filter({ hasText: 'Admin of school has changed this' });
+    await alert.getByText('Active: true → false').waitFor();
+    await alert.getByText('Teacher code', { exact: true }).waitFor();
+    await button('Save').click();
+    await row('Ada King ada@school.example User AK not active').waitFor();
+  });
+
   test('a person gets a PIN that is shown once, revoked, and is erased only when that is typed', async () => {
     const { page } = admin;
     await tab('Persons');

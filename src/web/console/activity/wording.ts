@@ -6,6 +6,7 @@ import { t as activity } from '../texts/activity.ts';
 import { t } from '../texts/audit.ts';
 import { t as hours } from '../texts/hours.ts';
 import { t as master } from '../texts/master.ts';
+import { labelOf } from '../texts/members.ts';
 import { t as persons } from '../texts/persons.ts';
 import { t as signs } from '../texts/signs.ts';
 import { kindOf } from '../webhooks/data.ts';
@@ -24,10 +25,7 @@ export function actionText({ action, subject }: Pick<Act, 'action' | 'subject'>)
   return verb && subject ? `${t().nouns[subject]} ${verb}` : action;
 }
 
-export function memberText(subject: Subject, member: string): string {
-  const name = `${member[0]?.toLowerCase()}${member.slice(1)}`;
-  return t().membersOf[subject ?? '']?.[name] ?? (t().members as Words)[name] ?? master().members[name] ?? member;
-}
+export const memberText = (subject: Subject, member: string): string => labelOf(member, subject) ?? member;
 
 /** The nouns of the ids that members hold. */
 const nounsOfIds: Record<string, Record<string, string>> = {

@@ -13,6 +13,7 @@ import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
+import { labels } from '../texts/members.ts';
 import type { Owner } from './owner.ts';
 import { readStale, type Stale, StaleBox } from './record.ts';
 import { type Exception, Touched } from './touched.ts';
@@ -78,15 +79,15 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
         ${h(Field, { label: t().from, type: 'date', value: fromDate, onInput: (text) => set({ fromDate: text, ...(!isEndChosen && { toDate: text }) }), required: true, autofocus: true })}
         ${h(Field, { label: t().to, type: 'date', value: toDate, min: fromDate, onInput: chooseEnd, required: true })}
       </div>
-      ${h(Field, { label: t().reason, value: reason ?? '', onInput: (text) => set({ reason: text }), maxLength: longest.reason })}
+      ${h(Field, { label: labels().reason, value: reason ?? '', onInput: (text) => set({ reason: text }), maxLength: longest.reason })}
       ${h(Check, { label: t().closedAll, checked: closed, onChange: (checked) => set({ closed: checked, ...(!checked && periods.length === 0 && { periods: [{ opens: '08:00', closes: '18:00' }] }) }) })}
       ${
         !closed &&
         periods.map(
           ({ opens, closes }, index) => html`
             <div class="fields" key=${index}>
-              ${h(Field, { label: t().opens, type: 'time', value: opens, onInput: (text) => setPeriod(index, { opens: text }), required: true })}
-              ${h(Field, { label: t().closes, type: 'time', value: closes === '24:00' ? '00:00' : closes, onInput: (text) => setPeriod(index, { closes: text }), required: true })}
+              ${h(Field, { label: labels().opens, type: 'time', value: opens, onInput: (text) => setPeriod(index, { opens: text }), required: true })}
+              ${h(Field, { label: labels().closes, type: 'time', value: closes === '24:00' ? '00:00' : closes, onInput: (text) => setPeriod(index, { closes: text }), required: true })}
               ${periods.length > 1 && html`<button type="button" onClick=${() => set({ periods: periods.filter((_, place) => place !== index) })}>${t().remove}</button>`}
             </div>
           `,
@@ -139,7 +140,7 @@ export const Exceptions: Component<ExceptionsProperties> = (properties) => {
                   show: ({ toDate }) => dayText(toDate, 'medium'),
                 },
                 { key: 'hours', title: t().hours, value: hoursText },
-                { key: 'reason', title: t().reason, value: ({ reason }) => reason },
+                { key: 'reason', title: labels().reason, value: ({ reason }) => reason },
               ],
             })
       }

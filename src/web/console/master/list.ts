@@ -7,6 +7,7 @@ import { h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { type TableProperties, table } from '../parts/table.ts';
 import { t } from '../texts/master.ts';
+import { labelOf } from '../texts/members.ts';
 
 /** The line above a list. */
 export const listTools = (create: string, hint?: string) => html`
@@ -48,7 +49,7 @@ export const memberField = <Values extends object>(
   more: Partial<FieldProperties> = {},
 ) =>
   h(Field, {
-    label: t().members[member] ?? member,
+    label: labelOf(member) ?? member,
     value: values[member] as string,
     onInput: (text) => set({ [member]: text } as Partial<Values>),
     fault: faultAt(refusal, member),

@@ -9,6 +9,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { nameColumn } from '../parts/table.ts';
 import { t } from '../texts/master.ts';
+import { labels } from '../texts/members.ts';
 import { type Location, readLocations, readRooms } from './data.ts';
 import { addressHint, listTools, nameField, recordTable } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
@@ -36,8 +37,8 @@ const LocationForm: Component<FormProperties> = ({ location, onSaved, onClose })
     onClose,
     children: html`
       ${nameField(draft)}
-      ${h(Field, { label: t().members['timeZone'] ?? '', value: values.timeZone, onInput: (timeZone) => set({ timeZone }), required: true, hint: t().zoneHint, suggestions: zones, fault: faultAt(refusal, 'timeZone') })}
-      ${base && h(Check, { label: t().members['active'] ?? '', checked: values.active, onChange: (active) => set({ active }), hint: t().retireLocation })}
+      ${h(Field, { label: labels().timeZone, value: values.timeZone, onInput: (timeZone) => set({ timeZone }), required: true, hint: t().zoneHint, suggestions: zones, fault: faultAt(refusal, 'timeZone') })}
+      ${base && h(Check, { label: labels().active, checked: values.active, onChange: (active) => set({ active }), hint: t().retireLocation })}
       ${base && addressHint(t().boardAddress, `board/${base.restId}`)}
     `,
   });
@@ -57,7 +58,7 @@ const List: Component<{ rows: readonly Row[]; onSaved: () => void }> = ({ rows, 
       none: t().noLocations,
       columns: [
         nameColumn(t().location),
-        { key: 'zone', title: t().members['timeZone'] ?? '', value: ({ timeZone }) => timeZone },
+        { key: 'zone', title: labels().timeZone, value: ({ timeZone }) => timeZone },
         {
           key: 'rooms',
           title: t().roomCount,
@@ -67,7 +68,7 @@ const List: Component<{ rows: readonly Row[]; onSaved: () => void }> = ({ rows, 
         },
         {
           key: 'state',
-          title: t().members['active'] ?? '',
+          title: labels().active,
           value: ({ active }) => (active ? t().inUse : t().retired),
         },
       ],

@@ -5,6 +5,7 @@ import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { t } from '../texts/master.ts';
+import { labels } from '../texts/members.ts';
 import { LookPreview, readPicture } from './look-preview.ts';
 
 /** Empty texts for none. The logo is a data URL. */
@@ -63,12 +64,12 @@ export const LookFields: Component<Properties> = ({ colour, logo, refusal, onCha
   return html`
     <fieldset class="look">
       <legend>${t().look}</legend>
-      ${h(Field, { label: t().members['colour'] ?? '', type: 'color', value: colour || firstColour, onInput: (chosen) => onChange({ colour: chosen }), hint: colour ? t().colourHint : t().noColour, fault: faultAt(refusal, 'colour'), children: colour && remover('colour', t().members['colour'] ?? '') })}
+      ${h(Field, { label: labels().colour, type: 'color', value: colour || firstColour, onInput: (chosen) => onChange({ colour: chosen }), hint: colour ? t().colourHint : t().noColour, fault: faultAt(refusal, 'colour'), children: colour && remover('colour', labels().colour) })}
       <div class="field ${said ? 'wrong' : ''}">
-        <label for=${id}>${t().logo}</label>
+        <label for=${id}>${labels().logo}</label>
         <div class="input">
           <input id=${id} ref=${file} type="file" accept=${types.join()} aria-describedby="${id}-hint" onChange=${({ currentTarget }: Event) => void choose(currentTarget as HTMLInputElement)} />
-          ${logo && remover('logo', t().logo)}
+          ${logo && remover('logo', labels().logo)}
         </div>
         <p class="hint" id="${id}-hint">${t().logoHint(mostBytes / 1_024, mostPixels)}</p>
         ${said && html`<p class="fault" role="alert">${said}</p>`}

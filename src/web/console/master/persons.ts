@@ -11,6 +11,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { useOpened } from '../parts/opened.ts';
 import { table } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
+import { labelOf, labels } from '../texts/members.ts';
 import { t } from '../texts/persons.ts';
 import { choicesOf, type Named, type Person, readGroups, readSomePersons } from './data.ts';
 import { Erasure } from './erase.ts';
@@ -71,7 +72,7 @@ const PersonForm: Component<FormProperties> = ({ person, onSaved, onClose }) => 
       ${input('role', { choices: roles.map((role) => ({ value: role, text: t().roles[role] })), hint: known && t().roleMay[known] })}
       ${input('teacherCode', { hint: t().codeHint })}
       ${input('timeZone', { required: true, suggestions: zones })}
-      ${base && h(Check, { label: t().active, checked: values.active, onChange: (active) => set({ active }), hint: t().activeHint })}
+      ${base && h(Check, { label: labelOf('active', 'Person') ?? '', checked: values.active, onChange: (active) => set({ active }), hint: t().activeHint })}
     `,
     more:
       base &&
@@ -121,7 +122,7 @@ export const Screen: Component<object> = () => {
   return html`
     <div class="form">
       <div class="tools">
-        ${h(Field, { label: shared().members['role'] ?? '', hideLabel: true, value: role, onInput: pick('role'), choices: [{ value: '', text: t().everyRole }, ...roles.map((each) => ({ value: each, text: t().roles[each] }))] })}
+        ${h(Field, { label: labels().role, hideLabel: true, value: role, onInput: pick('role'), choices: [{ value: '', text: t().everyRole }, ...roles.map((each) => ({ value: each, text: t().roles[each] }))] })}
         ${h(Field, { label: t().state, hideLabel: true, value: active, onInput: pick('active'), choices: Object.entries(t().states).map(([value, text]) => ({ value, text })) })}
         ${named.length > 0 && h(Field, { label: t().group, hideLabel: true, value: group, onInput: pick('group'), choices: [{ value: '', text: t().everyGroup }, ...choicesOf(named)] })}
         <span class="gap"></span>
@@ -140,14 +141,14 @@ export const Screen: Component<object> = () => {
             columns: [
               {
                 key: 'name',
-                title: shared().members['name'] ?? '',
+                title: labels().name,
                 value: ({ name }) => name,
                 show: ({ id, name }) =>
                   html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
               },
-              { key: 'email', title: shared().members['email'] ?? '', value: ({ email }) => email },
-              { key: 'role', title: shared().members['role'] ?? '', value: (person) => t().roles[person.role] },
-              { key: 'code', title: shared().members['teacherCode'] ?? '', value: ({ teacherCode }) => teacherCode },
+              { key: 'email', title: labels().email, value: ({ email }) => email },
+              { key: 'role', title: labels().role, value: (person) => t().roles[person.role] },
+              { key: 'code', title: labels().teacherCode, value: ({ teacherCode }) => teacherCode },
               { key: 'state', title: t().state, value: stateOf },
             ],
           }),

@@ -17,6 +17,7 @@ import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { useRevocation } from '../parts/revoke.ts';
 import { Secret, useMaking } from '../parts/secret.ts';
 import { present } from '../present.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/persons.ts';
 import type { Person } from './data.ts';
 
@@ -51,7 +52,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
       asked,
       (pins) => html`<div class="sheet" tabindex="0" role="region" aria-label=${t().pins}><table>
         <caption class="unseen">${t().pins}</caption>
-        <thead><tr><th scope="col">${t().label}</th><th scope="col">${t().madeAt}</th><th scope="col">${t().usedAt}</th><th scope="col">${t().expiresAt}</th><th scope="col">${t().state}</th></tr></thead>
+        <thead><tr><th scope="col">${labels().label}</th><th scope="col">${t().madeAt}</th><th scope="col">${labels().lastUsedAt}</th><th scope="col">${labels().expiresAt}</th><th scope="col">${t().state}</th></tr></thead>
         <tbody>${pins
           .filter((one) => !isGoing(one))
           .map(
@@ -64,7 +65,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
     )}
     <form onSubmit=${submit(async () => void ((await make()) && setLabel('')))}>
       <div class="fields">
-        ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: longest.label, fault: faultAt(refusal, 'label') })}
+        ${h(Field, { label: labels().label, value: label, onInput: setLabel, maxLength: longest.label, fault: faultAt(refusal, 'label') })}
         ${h(Field, { label: t().lastDay, type: 'date', value: last, onInput: setLast, fault: faultAt(refusal, 'expiresAt') })}
       </div>
       ${h(RefusedBox, { refusal, fields: ['label', 'expiresAt'] })}

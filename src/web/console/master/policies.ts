@@ -16,6 +16,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { nameColumn } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/persons.ts';
 import { type Named, nameIn, numberOf, readAll, readGroups, textOf } from './data.ts';
 import { useDeletion } from './delete.ts';
@@ -95,7 +96,7 @@ const PolicyForm: Component<FormProperties> = ({ policy, groups, onSaved, onDele
     children: html`
       ${nameField(draft)}
       <div class="says" role="status"><h3>${t().means}</h3><ul>${sentencesOf(values, groups).map((line) => html`<li>${line}</li>`)}</ul></div>
-      ${h(Check, { label: t().needsApproval, checked: values.needsApproval, onChange: (needsApproval) => set({ needsApproval }) })}
+      ${h(Check, { label: labels().needsApproval, checked: values.needsApproval, onChange: (needsApproval) => set({ needsApproval }) })}
       ${groups.length === 0 && html`<p class="hint">${t().noGroups}</p>`}
       ${
         groups.length > 0 &&
@@ -109,7 +110,7 @@ const PolicyForm: Component<FormProperties> = ({ policy, groups, onSaved, onDele
         )
       }
       <div class="fields">
-        ${limits.map((limit) => h(Field, { key: limit, label: t().limits[limit], type: 'number', min: 0, value: values[limit], onInput: (text) => set({ [limit]: text }), fault: faultAt(refusal, limit) }))}
+        ${limits.map((limit) => h(Field, { key: limit, label: labels()[limit], type: 'number', min: 0, value: values[limit], onInput: (text) => set({ [limit]: text }), fault: faultAt(refusal, limit) }))}
       </div>
     `,
     more: deleteButton(base, onDelete),

@@ -12,6 +12,7 @@ import { type Child, h, html } from '../parts/html.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
+import { labelOf } from '../texts/members.ts';
 
 type Named = { id: string; name: string };
 type Versioned = { id: string; version: number; name: string };
@@ -30,10 +31,11 @@ export type RecordPlan<Values extends object, Read extends Versioned> = {
 };
 
 type Act = NonNullable<LatestActQuery['audit']>['nodes'][number];
-export type Stale = { act: Act | undefined; isGone: boolean };
+export type Stale = { subject: AuditSubject; act: Act | undefined; isGone: boolean };
 
 /** Reads who was faster from the latest act. Changes by an earlier release or a tenant file have none. */
 export const readStale = async (subject: AuditSubject, id: string): Promise<Stale> => ({
+  subject,
   act: (await ask(LatestActDocument, { subject, id })).audit?.nodes[0],
   isGone: false,
 });
@@ -54,7 +56,7 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   async function readAgain({ id }: Read): Promise<void> {
     const now = await read(id);
     if (now) setBase(now);
-    setStale(now ? await readStale(subject, id) : { act: undefined, isGone: true });
+    setStale(now ? await readStale(subject, id) : { subject, act: undefined, isGone: true });
     setRefusal(undefined);
   }
   async function undo(after: Read): Promise<void> {
@@ -89,22 +91,51 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   };
 }
 
+/**
+ * Members, named as in the audit, whose values are words, numbers or the id of one record. Those of others are lists, each as one
+ * text that nobody would read, or tell what became of other records.
+ */
+const readable = new Set([
+  'Name',
+  'Kind',
+  'Capacity',
+  'Equipment',
+  'Mailbox',
+  'CalendarWriting',
+  'CalendarEdits',
+  'DeclineConflicts',
+  'CheckInMinutes',
+  'PolicyId',
+  'LocationId',
+  'Active',
+  'TimeZone',
+  'Email',
+  'Role',
+  'TeacherCode',
+  'Closes',
+  'Url',
+  'Colour',
+]);
+
 /** @param names the names of records that the record refers to */
-export function StaleBox({ stale: { act, isGone }, names = [] }: { stale: Stale; names?: readonly Named[] }) {
+export function StaleBox({ stale: { subject, act, isGone }, names = [] }: { stale: Stale; names?: readonly Named[] }) {
   if (isGone) return html`<p class="stale" role="alert">${t().isGone}</p>`;
   const who = act?.person?.displayName ?? t().somebody;
   const when = act ? timeText(ownZone, Date.parse(act.at)) : '';
-  // The audit has the names of REST. It has a list as one text, which nobody would read.
-  const labelOf = (member: string) => t().members[`${member[0]?.toLowerCase()}${member.slice(1)}`];
-  const changes = (act?.changes ?? []).filter(({ member }) => labelOf(member));
+  const changes = (act?.changes ?? []).filter(({ member }) => readable.has(member));
   const nameOf = (member: string, value: string | null) => {
     const id = `${member.replace(/Id$/, '').toLowerCase()}_${value}`;
     return (member.endsWith('Id') && names.find((named) => named.id === id)?.name) || value;
   };
+  const changeText = (member: string, from: string | null, to: string | null) => {
+    const label = labelOf(member, subject) ?? member;
+    // The audit keeps no names or addresses of persons.
+    return from === null && to === null ? label : t().memberChange(label, nameOf(member, from), nameOf(member, to));
+  };
   return html`
     <div class="stale" role="alert">
       <p>${t().changedBy(who, when)}${changes.length > 0 ? ':' : '.'}</p>
-      ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${t().memberChange(labelOf(member) ?? '', nameOf(member, from), nameOf(member, to))}</li>`)}</ul>`}
+      ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${changeText(member, from, to)}</li>`)}</ul>`}
       <p>${t().typedStays}</p>
     </div>
   `;

@@ -5,6 +5,7 @@ import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { nameColumn, table } from '../parts/table.ts';
 import { t } from '../texts/master.ts';
+import { labels } from '../texts/members.ts';
 import {
   choicesOf,
   type Location,
@@ -30,7 +31,7 @@ const List: Component<Read & { onSaved: () => void }> = ({ rooms, locations, pol
   return html`
     <div class="tools">
       ${h(Field, { label: t().location, hideLabel: true, value: location, onInput: (id) => go({ location: id, page: undefined }, 'replace'), choices: [{ value: '', text: t().everywhere }, ...choicesOf(locations)] })}
-      ${h(Field, { label: t().members['active'] ?? '', hideLabel: true, value: active, onInput: (text) => go({ active: text, page: undefined }, 'replace'), choices: states })}
+      ${h(Field, { label: labels().active, hideLabel: true, value: active, onInput: (text) => go({ active: text, page: undefined }, 'replace'), choices: states })}
       <span class="gap"></span>
       <button type="button" class="main" disabled=${locations.length === 0} onClick=${() => go({ record: 'new' })}>${t().newRoom}</button>
     </div>
@@ -45,27 +46,27 @@ const List: Component<Read & { onSaved: () => void }> = ({ rooms, locations, pol
             columns: [
               nameColumn(t().room),
               { key: 'location', title: t().location, value: ({ locationId }) => nameIn(locations, locationId) },
-              { key: 'kind', title: t().members['kind'] ?? '', value: ({ kind }) => kind },
+              { key: 'kind', title: labels().kind, value: ({ kind }) => kind },
               {
                 key: 'capacity',
-                title: t().members['capacity'] ?? '',
+                title: labels().capacity,
                 align: 'end',
                 value: ({ capacity }) => capacity,
               },
               {
                 key: 'equipment',
-                title: t().members['equipment'] ?? '',
+                title: labels().equipment,
                 value: ({ equipment }) => equipment.join(', '),
               },
               {
                 key: 'policy',
-                title: t().members['policyId'] ?? '',
+                title: labels().policyId,
                 value: ({ policyId }) => nameIn(policies, policyId),
               },
-              { key: 'mailbox', title: t().members['mailbox'] ?? '', value: ({ mailbox }) => mailbox },
+              { key: 'mailbox', title: labels().mailbox, value: ({ mailbox }) => mailbox },
               {
                 key: 'state',
-                title: t().members['active'] ?? '',
+                title: labels().active,
                 value: (room) => (room.active ? t().inUse : t().retired),
               },
             ],

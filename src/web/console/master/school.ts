@@ -14,6 +14,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/master.ts';
+import { labelOf, labels } from '../texts/members.ts';
 import { type CalendarRule, choicesOfRule } from './data.ts';
 import { type Look, LookFields } from './look.ts';
 import { StaleBox, useRecord } from './record.ts';
@@ -60,7 +61,7 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
   });
   const rule = (member: Exclude<CalendarRule, 'declineConflicts'>) =>
     h(Field, {
-      label: t().members[member] ?? member,
+      label: labelOf(member) ?? member,
       hint: t().ruleHints[member],
       value: values[member],
       choices: choicesOfRule(member),
@@ -69,7 +70,7 @@ const Form: Component<{ school: SchoolFragment; onSaved: () => void }> = ({ scho
   return html`
     <form class="panel" onSubmit=${submit(save)}>
       ${stale && h(StaleBox, { stale })}
-      ${h(Field, { label: t().members['name'] ?? '', value: values.name, onInput: (name) => set({ name }), required: true, maxLength: longest.name, fault: faultAt(refusal, 'name') })}
+      ${h(Field, { label: labels().name, value: values.name, onInput: (name) => set({ name }), required: true, maxLength: longest.name, fault: faultAt(refusal, 'name') })}
       ${h(Check, { label: t().usersMayImport, checked: values.usersMayImport, onChange: (usersMayImport) => set({ usersMayImport }) })}
       <div class="fields">${rule('calendarWriting')}${rule('calendarEdits')}</div>
       ${h(Check, { label: t().declineConflicts, checked: values.declineConflicts, onChange: (declineConflicts) => set({ declineConflicts }) })}

@@ -12,6 +12,7 @@ import { useOpened } from '../parts/opened.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
+import { labels } from '../texts/members.ts';
 import type { Owner } from './owner.ts';
 import { readStale, type Stale, StaleBox } from './record.ts';
 import { TouchedByWeek } from './touched.ts';
@@ -51,8 +52,8 @@ const PeriodForm: Component<FormProperties> = ({ period, season, onDone, onClose
   const body = html`
     <form onSubmit=${submit(done)}>
       <div class="fields">
-        ${h(Field, { label: t().opens, type: 'time', value: opens, onInput: setOpens, required: true, autofocus: true })}
-        ${h(Field, { label: t().closes, type: 'time', value: closes, onInput: setCloses, required: true })}
+        ${h(Field, { label: labels().opens, type: 'time', value: opens, onInput: setOpens, required: true, autofocus: true })}
+        ${h(Field, { label: labels().closes, type: 'time', value: closes, onInput: setCloses, required: true })}
       </div>
       ${to >= 1440 && html`<p class="hint">${t().overnight(closesText(to))}</p>`}
       <fieldset>
@@ -62,8 +63,8 @@ const PeriodForm: Component<FormProperties> = ({ period, season, onDone, onClose
         </div>
       </fieldset>
       <div class="fields">
-        ${h(Field, { label: t().validFrom, type: 'date', value: valid.validFrom ?? '', onInput: (validFrom) => setValid({ ...valid, validFrom }) })}
-        ${h(Field, { label: t().validTo, type: 'date', value: valid.validTo ?? '', onInput: (validTo) => setValid({ ...valid, validTo }) })}
+        ${h(Field, { label: labels().validFrom, type: 'date', value: valid.validFrom ?? '', onInput: (validFrom) => setValid({ ...valid, validFrom }) })}
+        ${h(Field, { label: labels().validTo, type: 'date', value: valid.validTo ?? '', onInput: (validTo) => setValid({ ...valid, validTo }) })}
       </div>
       <p class="hint">${t().validHint}</p>
       <div class="buttons">

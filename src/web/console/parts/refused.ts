@@ -4,7 +4,8 @@ import type { Refusal } from '../client.ts';
 import { dayAt, dayText, minute, momentText, ownZone } from '../clock.ts';
 import type { Fault } from '../fault.ts';
 import { language } from '../look.ts';
-import { limitTexts, memberTexts, problemTexts } from '../texts/problems.ts';
+import { labelOf } from '../texts/members.ts';
+import { limitTexts, problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
 import { html } from './html.ts';
@@ -59,14 +60,14 @@ function sayLimit({ code, limit }: Fault, timeZone: string): string {
 const leadingMembers = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
 
 /** The label of a member of the API; its name if no form has it. */
-function labelOf(member: string): string {
+function labelAt(member: string): string {
   const name = member.split(/[.[\]]+/).findLast((part) => /^[a-z]/i.test(part)) ?? member;
-  return memberTexts()[name] ?? name;
+  return labelOf(name) ?? name;
 }
 
 /** A message with labels in place of the members that it begins with. */
 const withLabels = (message: string): string =>
-  message.replace(leadingMembers, (_, members: string) => `${members.split(', ').map(labelOf).join(', ')}: `);
+  message.replace(leadingMembers, (_, members: string) => `${members.split(', ').map(labelAt).join(', ')}: `);
 
 /**
  * @param timeZone of the room that the fault is about
@@ -104,7 +105,7 @@ export function RefusedBox({ refusal, fields = [] }: { refusal: Refusal | undefi
   return html`
     <div class="refused" role="alert">
       <p>${sayRefusal(refusal)}</p>
-      ${others.length > 0 && html`<ul>${others.map((fault) => html`<li>${fault.field ? `${labelOf(fault.field)}: ` : ''}${sayFault(fault)}</li>`)}</ul>`}
+      ${others.length > 0 && html`<ul>${others.map((fault) => html`<li>${fault.field ? `${labelAt(fault.field)}: ` : ''}${sayFault(fault)}</li>`)}</ul>`}
       ${traceId && html`<p class="trace">${t().trace} <code ref=${trace}>${traceId}</code> <button type="button" class="quiet" onClick=${() => void copy(traceId, trace.current)}>${t().copy}</button></p>`}
     </div>
   `;

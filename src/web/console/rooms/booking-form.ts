@@ -12,6 +12,7 @@ import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { person } from '../session.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
 import { changeBooking, createBooking, type Sent } from './book.ts';
 import { BookingTimes } from './booking-times.ts';
@@ -140,7 +141,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const organizerFault = hasTried && whom.unknown ? t().unknownPerson : faultAt(refusal, 'organizerId');
   const form = html`
     <form onSubmit=${submit(() => send())}>
-      ${h(Field, { label: t().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: longest.subject, fault: faultAt(refusal, 'subject') })}
+      ${h(Field, { label: labels().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: longest.subject, fault: faultAt(refusal, 'subject') })}
       ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
       ${h(BookingTimes, { wanted: { ...wanted, day, lastDay }, timeZone, start, end, set })}
       ${room && !isBackwards && h(ClosedHint, { room, days, start, end })}
@@ -149,7 +150,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
       ${!booking && h(RepeatFields, { choice, count: isShort ? undefined : days.length, refusal, set })}
       ${!booking && h(Organizer, { whom, onChange: (value) => set({ whom: value }), fault: organizerFault })}
-      ${h(Field, { label: t().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: longest.description, fault: faultAt(refusal, 'description') })}
+      ${h(Field, { label: labels().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: longest.description, fault: faultAt(refusal, 'description') })}
       ${h(Check, { label: t().isPrivate, checked: isPrivate, onChange: (checked) => set({ isPrivate: checked }) })}
       ${!booking && isAdmin && h(Check, { label: t().block, checked: block, onChange: (checked) => set({ block: checked }) })}
       ${h(RefusedBox, { refusal, fields: fieldNames })}

@@ -8,6 +8,7 @@ import { DayField } from '../parts/day-field.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { present } from '../present.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
 import type { Location, Room } from './store.ts';
 
@@ -155,7 +156,7 @@ export const Filters: Component<FiltersProperties> = ({ wish, rooms, locations, 
           ${h(Field, { label: t().find, hideLabel: true, placeholder: t().find, type: 'search', value: typed, onInput: setTyped })}
           ${h(Field, { label: t().findIn, hideLabel: true, value: by, onInput: (text) => go({ by: text === 'all' ? undefined : text }, 'replace'), choices: findBy.map((value) => ({ value, text: t().findBy[value] })) })}
           ${locations.length > 1 && h(Field, { label: t().location, hideLabel: true, value: location, onInput: (id) => go({ location: id }), choices: [{ value: '', text: t().everywhere }, ...locations.map(({ id, name }) => ({ value: id, text: name }))] })}
-          ${every.length > 0 && h(Field, { label: t().equipment, hideLabel: true, value: equipment, onInput: (text) => go({ equipment: text }), choices: [{ value: '', text: t().anyEquipment }, ...every.map((value) => ({ value, text: value }))] })}
+          ${every.length > 0 && h(Field, { label: labels().equipment, hideLabel: true, value: equipment, onInput: (text) => go({ equipment: text }), choices: [{ value: '', text: t().anyEquipment }, ...every.map((value) => ({ value, text: value }))] })}
           ${h(Field, { label: t().capacity, hideLabel: true, placeholder: t().capacity, type: 'number', min: 0, value: capacity ? String(capacity) : '', onInput: (text) => go({ capacity: text }, 'replace') })}
           <button type="button" aria-pressed=${free} onClick=${() => go({ free: free ? undefined : '60' })}>${t().freeNow}</button>
           ${h(Check, { label: t().wholeDay, checked: wholeDay, onChange: (checked) => go({ hours: checked ? 'all' : undefined }) })}

@@ -4,6 +4,7 @@ import { go } from '../address.ts';
 import { addDays, dayMinutes, dayText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
 import { timeColumns } from './columns.ts';
 import type { Booking, Room, Store } from './store.ts';
@@ -37,7 +38,7 @@ export const BookingList: Component<ListProperties> = ({ rooms, store, found }) 
         { key: 'room', title: t().room, value: ({ resourceName }) => resourceName },
         {
           key: 'subject',
-          title: t().subject,
+          title: labels().subject,
           value: subjectOf,
           show: (booking) =>
             html`<button type="button" class="link" onClick=${open(booking.id)}>${subjectOf(booking)}</button>`,

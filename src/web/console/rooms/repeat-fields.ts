@@ -4,6 +4,7 @@ import { weekdayOf } from '../clock.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
 import { type Choice, type Repeat, repeats, ruleOf, sayRule, weekdayName, weekdays } from './repeat.ts';
 
@@ -23,7 +24,7 @@ export const RepeatFields: Component<RepeatFieldsProperties> = ({ choice, count,
     set({ on: checked ? [...on, weekday] : on.filter((other) => other !== weekday) });
   return html`
     <div class="fields">
-      ${h(Field, { label: t().repeat, value: repeat, onInput: (text) => set({ repeat: text as Repeat }), choices: ways, fault: faultAt(refusal, 'recurrenceRule') })}
+      ${h(Field, { label: labels().recurrenceRule, value: repeat, onInput: (text) => set({ repeat: text as Repeat }), choices: ways, fault: faultAt(refusal, 'recurrenceRule') })}
       ${rule && h(Field, { label: t().until, type: 'date', value: until, min: day, onInput: (text) => set({ until: text }), required: true, fault: count === undefined ? t().endsBeforeStart : undefined })}
     </div>
     ${

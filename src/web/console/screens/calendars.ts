@@ -22,6 +22,7 @@ import { Secret, useMaking } from '../parts/secret.ts';
 import { table } from '../parts/table.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/calendars.ts';
+import { labels } from '../texts/members.ts';
 
 const kinds = ['mine', 'class', 'teacher', 'room'] as const;
 type Kind = (typeof kinds)[number];
@@ -64,7 +65,7 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
       <form onSubmit=${submit(async () => void ((await make()) && setLabel('')))}>
         <div class="fields">
           ${(kind === 'class' || kind === 'teacher') && h(Field, { label: t().names[kind], value: name, onInput: setName, required: true, maxLength: longest.name, fault: faultAt(refusal, kind) })}
-          ${h(Field, { label: t().label, value: label, onInput: setLabel, maxLength: longest.label, placeholder: t().labelHint, fault: faultAt(refusal, 'label') })}
+          ${h(Field, { label: labels().label, value: label, onInput: setLabel, maxLength: longest.label, placeholder: t().labelHint, fault: faultAt(refusal, 'label') })}
           <button class="main" disabled=${isBusy}>${t().makeNow}</button>
         </div>
         ${h(RefusedBox, { refusal, fields: ['label', 'class', 'teacher'] })}
@@ -80,7 +81,7 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
           id: ({ id }) => id,
           columns: [
             { key: 'of', title: t().of, value: ofText },
-            { key: 'label', title: t().label, value: (feed) => feed.label },
+            { key: 'label', title: labels().label, value: (feed) => feed.label },
             ...(person.value?.role === 'Admin'
               ? [{ key: 'who', title: t().who, value: (feed: FeedFragment) => feed.person?.name }]
               : []),

@@ -19,6 +19,7 @@ import { table } from '../parts/table.ts';
 import { present } from '../present.ts';
 import { timeColumns } from '../rooms/columns.ts';
 import { person } from '../session.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/mine.ts';
 import { t as rooms } from '../texts/rooms.ts';
 
@@ -94,7 +95,7 @@ const List: Component<{ isPast: boolean }> = ({ isPast }) => {
           { key: 'room', title: rooms().room, value: ({ resourceName }) => resourceName },
           {
             key: 'subject',
-            title: rooms().subject,
+            title: labels().subject,
             value: subjectOf,
             show: (booking) => {
               const day = dayAt(booking.timeZone, Date.parse(booking.start));

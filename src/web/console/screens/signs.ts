@@ -13,6 +13,7 @@ import { readRooms } from '../rooms/store.ts';
 import { batteryOf, Details, stateOf } from '../signs/details.ts';
 import { SignForm } from '../signs/form.ts';
 import { Preview, useSnapshots } from '../signs/preview.ts';
+import { labels } from '../texts/members.ts';
 import { t as shell } from '../texts/shell.ts';
 import { t } from '../texts/signs.ts';
 
@@ -42,7 +43,7 @@ const List: Component<{ signs: readonly SignFragment[]; problems: Problems }> = 
     rows: signs,
     id: ({ id }) => id,
     columns: [
-      nameColumn(t().name, open),
+      nameColumn(labels().name, open),
       {
         key: 'state',
         title: t().state,

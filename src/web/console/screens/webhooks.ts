@@ -9,6 +9,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useOpened } from '../parts/opened.ts';
 import { nameColumn, table } from '../parts/table.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/webhooks.ts';
 import { type Hook, isBad, kindOf, readHooks, stateOf } from '../webhooks/data.ts';
 import { Details } from '../webhooks/details.ts';
@@ -23,14 +24,14 @@ const List: Component<{ hooks: readonly Hook[] }> = ({ hooks }) => {
     rows: hooks,
     id: ({ id }) => id,
     columns: [
-      nameColumn(t().name, open),
+      nameColumn(labels().name, open),
       {
         key: 'url',
-        title: t().url,
+        title: labels().url,
         value: ({ url }) => url,
         show: ({ url }) => html`<span class="address">${url}</span>`,
       },
-      { key: 'events', title: t().events, value: ({ kinds }) => kinds.map(kindOf).join(', ') },
+      { key: 'events', title: labels().kinds, value: ({ kinds }) => kinds.map(kindOf).join(', ') },
       {
         key: 'state',
         title: t().state,

@@ -7,6 +7,7 @@ import { fact } from '../parts/fact.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { toastRefusal } from '../parts/refused.ts';
 import { later, toast } from '../parts/toast.ts';
+import { labelOf, labels } from '../texts/members.ts';
 import { t } from '../texts/signs.ts';
 import { Preview, type Snapshots } from './preview.ts';
 
@@ -51,8 +52,8 @@ export const Details: Component<DetailsProperties> = ({ sign, snapshots, onEdit,
     <dl class="facts">
       ${fact(t().state, stateOf(sign))}
       ${fact(t().rooms, resources.map(({ name }) => name).join(', '))}
-      ${fact(t().privacy, t().privacies[privacy])}
-      ${fact(t().books, mayBook ? t().yes : t().no)}
+      ${fact(labels().privacy, t().privacies[privacy])}
+      ${fact(labelOf('mayBook', 'Display') ?? '', mayBook ? t().yes : t().no)}
       ${fact(t().battery, batteryOf(sign))}
       ${fact(t().program, health?.program)}
       ${fact(t().screen, health?.screen)}

@@ -9,6 +9,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import type { Location, Room } from '../rooms/store.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/signs.ts';
 
 type FormProperties = {
@@ -81,11 +82,11 @@ export const SignForm: Component<FormProperties> = ({ sign, rooms, locations, on
   const body = html`
     <form onSubmit=${submit(send)}>
       ${h(RefusedBox, { refusal, fields: ['code', 'name'] })}
-      ${!sign && h(Field, { label: t().code, value: code, onInput: setCode, hint: t().codeHint, fault: faultAt(refusal, 'code'), required: true, autofocus: true, autocomplete: 'off', maxLength: longest.code })}
-      ${h(Field, { label: t().name, value: name, onInput: setName, hint: sign ? undefined : t().nameHint, fault: faultAt(refusal, 'name'), required: Boolean(sign), maxLength: longest.name })}
+      ${!sign && h(Field, { label: labels().code, value: code, onInput: setCode, hint: t().codeHint, fault: faultAt(refusal, 'code'), required: true, autofocus: true, autocomplete: 'off', maxLength: longest.code })}
+      ${h(Field, { label: labels().name, value: name, onInput: setName, hint: sign ? undefined : t().nameHint, fault: faultAt(refusal, 'name'), required: Boolean(sign), maxLength: longest.name })}
       ${h(RoomChoice, { rooms, chosen: resourceIds, isAsOpen: !sign && !locationId, onChange: setResourceIds })}
       ${h(Field, { label: t().location, value: locationId, onInput: setLocationId, choices: [{ value: '', text: t().noLocation }, ...locations.map(({ id, name }) => ({ value: id, text: name }))] })}
-      ${h(Field, { label: t().privacy, value: privacy, onInput: (value) => setPrivacy(value as DisplayPrivacy), choices: Object.entries(t().privacies).map(([value, text]) => ({ value, text })) })}
+      ${h(Field, { label: labels().privacy, value: privacy, onInput: (value) => setPrivacy(value as DisplayPrivacy), choices: Object.entries(t().privacies).map(([value, text]) => ({ value, text })) })}
       ${h(Check, { label: t().mayBook, checked: mayBook, onChange: setMayBook })}
       <div class="buttons end"><button class="main" disabled=${isBusy}>${sign ? t().save : t().pair}</button></div>
     </form>

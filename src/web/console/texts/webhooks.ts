@@ -10,10 +10,7 @@ export const t = texts(
     make: 'Neuer Webhook',
     all: 'Alle Webhooks',
     gone: 'Diesen Webhook gibt es nicht mehr.',
-    name: 'Name',
-    url: 'Adresse',
     urlHint: 'https, im Internet. Adressen im Haus muss der Betreiber freigeben.',
-    events: 'Ereignisse',
     kinds: {
       BatchEnded: 'Import beendet',
       BookingCreated: 'Buchung gemacht',
@@ -89,10 +86,7 @@ export const t = texts(
     make: 'New webhook',
     all: 'All webhooks',
     gone: 'This webhook is no longer there.',
-    name: 'Name',
-    url: 'Address',
     urlHint: 'https, on the internet. Internal addresses must be trusted by the operator.',
-    events: 'Events',
     kinds: {
       BatchEnded: 'Import ended',
       BookingCreated: 'Booking made',

@@ -7,6 +7,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { useOpened } from '../parts/opened.ts';
 import { toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/webhooks.ts';
 import { type Hook, isBad, kindOf, stateOf } from './data.ts';
 import { Deliveries, useDeliveries } from './deliveries.ts';
@@ -48,8 +49,8 @@ export const Details: Component<DetailsProperties> = ({ hook, onChanged, onSecre
       <h2>${name}</h2>
       <dl class="facts">
         ${fact(t().state, isBad(hook) ? html`<strong class="bad">${stateOf(hook)}</strong>` : stateOf(hook))}
-        ${fact(t().url, html`<span class="address">${url}</span>`)}
-        ${fact(t().events, kinds.map(kindOf).join(', '))}
+        ${fact(labels().url, html`<span class="address">${url}</span>`)}
+        ${fact(labels().kinds, kinds.map(kindOf).join(', '))}
         ${fact(t().waiting, t().waits(waiting))}
         ${fact(t().next, maybeMoment(nextAttemptAt))}
         ${fact(t().taken, maybeMoment(succeededAt) ?? t().never)}

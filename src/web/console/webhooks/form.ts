@@ -7,6 +7,7 @@ import { RecordDialog, useRecord } from '../master/record.ts';
 import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
+import { labels } from '../texts/members.ts';
 import { t } from '../texts/webhooks.ts';
 import { type Hook, kindOf, readHook } from './data.ts';
 
@@ -67,10 +68,10 @@ export const HookForm: Component<FormProperties> = ({ hook, onSaved, onSecret, o
       if (made.current) onSecret(...made.current);
     },
     children: html`
-      ${h(Field, { label: t().name, value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: longest.name, fault: faultAt(refusal, 'name') })}
-      ${h(Field, { label: t().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, required: true, maxLength: longest.url, fault: faultAt(refusal, 'url') })}
+      ${h(Field, { label: labels().name, value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: longest.name, fault: faultAt(refusal, 'name') })}
+      ${h(Field, { label: labels().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, required: true, maxLength: longest.url, fault: faultAt(refusal, 'url') })}
       <fieldset class="choice" aria-describedby=${fault && 'kinds-fault'}>
-        <legend>${t().events}</legend>
+        <legend>${labels().kinds}</legend>
         <div class="options">
           ${kinds.map((kind) => h(Check, { key: kind, label: kindOf(kind), checked: values.kinds.includes(kind), onChange: toggle(kind) }))}
         </div>
