@@ -50,7 +50,7 @@ function table(shape: Shape, path: string[]): string {
   return ['| Setting | Default | Allowed | Meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-export const settingsPage = () => `${note('src/settings.ts')}
+export const settingsPage = () => `${note('src/settings.ts, src/setting-values.ts and src/mail-server-settings.ts')}
 # Settings
 
 Settings are in \`appsettings.json\`, or in environment variables of the same name in any case. Names within a group are joined
