@@ -11,7 +11,7 @@ import { checkInOf } from './check-in.ts';
 import { checkIsActive, type Held, holdBookings } from './held.ts';
 import { type BookableRoom, readRooms, writeBookings } from './occupation.ts';
 import { getBooking } from './reading.ts';
-import { isRequested } from './status.ts';
+import { isRequested, startOfBooking } from './status.ts';
 
 /** `scope`: which other requests of its series the decision applies to. */
 type Decision = { verdict: DecisionVerdict; reason: string | null; scope: Scope };
@@ -86,7 +86,7 @@ async function write(
   }
 }
 
-const isOverdue = sql<boolean>`${isRequested} and lower(occupied) + make_interval(mins => setup_minutes) <= now()`;
+const isOverdue = sql<boolean>`${isRequested} and ${startOfBooking} <= now()`;
 /** SQL: whether there are requests to decline. */
 export const hasOverdue = sql<boolean>`exists (select from booking where ${isOverdue})`;
 const declinedPerSweep = 1_000;

@@ -8,7 +8,7 @@ import { noRecord } from '../records.ts';
 import { type BookingKind, type BookingStatus, type DecisionVerdict, isActive, type Scope } from './booking.ts';
 import { refuseAtDoor } from './door.ts';
 import { occupiedBy, type Wanted } from './occupation.ts';
-import { occupies, statusOf, storedStatus } from './status.ts';
+import { endOfBooking, occupies, startOfBooking, statusOf, storedStatus } from './status.ts';
 
 /** The members of a booking that changes read or write. */
 export type Held = Wanted & {
@@ -34,8 +34,8 @@ export type Holding = { named: Held; meant: Held[]; now: Date };
 /** The columns of `booking` as the members of `Held`. */
 const heldColumns = sql`
   id, resource_id as "resourceId", kind, ${statusOf} as status, subject, description, is_private as "isPrivate",
-  lower(occupied) + make_interval(mins => setup_minutes) as start,
-  upper(occupied) - make_interval(mins => teardown_minutes) as "end",
+  ${startOfBooking} as start,
+  ${endOfBooking} as "end",
   setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes", series_id as "seriesId",
   check_in_from as "checkInFrom", check_in_until as "checkInUntil", checked_in_at as "checkedInAt",
   created_at as "createdAt", version, organizer_id as "organizerId", now() as now,

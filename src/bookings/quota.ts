@@ -10,7 +10,7 @@ import { localDateOf } from '../time/zones.ts';
 import type { BookingKind } from './booking.ts';
 import type { BookableRoom, BookingPolicy } from './occupation.ts';
 import { inWords } from './rules.ts';
-import { occupies } from './status.ts';
+import { endOfBooking, occupies, startOfBooking } from './status.ts';
 
 /** A booking that takes a place, and the place that it had before; `old` is null when it occupied nothing. */
 export type Taking = {
@@ -81,8 +81,8 @@ async function readCounted(
   const starts = places.map(({ start }) => start.getTime());
   const [from, to] = [new Date(Math.min(...starts) - margin), new Date(Math.max(...starts) + margin)];
   const { rows } = await sql<Place>`
-    select lower(occupied) + make_interval(mins => setup_minutes) as start,
-      upper(occupied) - make_interval(mins => teardown_minutes) as "end", location.time_zone as "timeZone"
+    select ${startOfBooking} as start,
+      ${endOfBooking} as "end", location.time_zone as "timeZone"
     from booking
     join resource on resource.mandator_id = booking.mandator_id and resource.id = booking.resource_id
     join location on location.mandator_id = resource.mandator_id and location.id = resource.location_id

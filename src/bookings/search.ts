@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
 import type { Questions } from './questions.ts';
 import { amongVisible } from './sight.ts';
+import { isInactive, occupies } from './status.ts';
 
 type Window = { from: Date; to: Date };
 
@@ -61,17 +62,17 @@ export function selectMatches(viewer: Viewer, window: Window, questions: Questio
   if (search === undefined || (klasse ?? lehrperson ?? fach) !== undefined) return lessons;
   const others = sql`booking.mandator_id = ${mandatorId} and booking.kind <> 'Lesson'`;
   // Few bookings reach into the window from before it. They are found room by room: a join might search all tenants.
-  const reaching = (statuses: string[]) => sql`(
+  const reaching = (condition: RawBuilder<boolean>) => sql`(
     select * from booking where booking.resource_id = room.id and booking.occupied @> ${from}::timestamptz
-      and booking.status in (${sql.join(statuses.map((status) => sql.lit(status)))}) offset 0)`;
+      and ${condition} offset 0)`;
   return sql`${lessons}
     union all
     select booking.id from booking
     where ${others} and ${begin} >= ${from} and ${begin} < ${to}
       and ${termsOfBooking} @@ ${query(mandatorId, sql`${from}::timestamptz`, sql`${to}::timestamptz`, { search })}
     union all
-    select booking.id from resource as room cross join lateral (${reaching(['Confirmed', 'Tentative'])}
-      union all ${reaching(['Cancelled', 'Released'])}) as booking
+    select booking.id from resource as room cross join lateral (${reaching(occupies)}
+      union all ${reaching(isInactive)}) as booking
     where room.mandator_id = ${mandatorId} and ${others} and ${begin} < ${from}
       and ${termsOfBooking} @@ ${query(mandatorId, begin, begin, { search })}`;
 }

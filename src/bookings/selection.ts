@@ -9,7 +9,7 @@ import type { BookingFilter } from './booking.ts';
 import { filtersByContent } from './questions.ts';
 import { selectMatches } from './search.ts';
 import { amongVisible, isDecidable } from './sight.ts';
-import { hasStatus, occupies } from './status.ts';
+import { hasStatus, isInactive, occupies } from './status.ts';
 
 /**
  * The beginning of the occupied range in microseconds, and the id, as beginnings coincide. The microseconds are a text: from
@@ -108,8 +108,8 @@ export function selectRows(
   // Above a cursor within the window, no booking begins before the window.
   const hasBegun = above !== undefined && BigInt(above[0]) >= BigInt(from.getTime()) * 1_000n;
   const earlier = sql`
-    union all select booking.* ${reaching} and booking.status in ('Confirmed', 'Tentative')
-    union all select booking.* ${reaching} and booking.status in ('Cancelled', 'Released')`;
+    union all select booking.* ${reaching} and ${occupies}
+    union all select booking.* ${reaching} and ${isInactive}`;
   return {
     order,
     rows: sql`

@@ -67,7 +67,7 @@ export {
 export { forgetBookings, forgetOldBookings, type RetentionWork } from './retention.ts';
 export { listLimitFaults, listTimeFaults } from './rules.ts';
 export { lessonMatches } from './search.ts';
-export { occupies } from './status.ts';
+export { endOfBooking, occupies, occupiesAs, startOfBooking } from './status.ts';
 export { filterOfTimetable } from './timetable.ts';
 export { forgetOldUndos, undoBooking } from './undo.ts';
 export { cancelUpcoming, countUpcoming, moveUpcoming, type Upcoming } from './upcoming.ts';

@@ -1,6 +1,7 @@
 /**
- * How statuses are stored. A request is Tentative and a declined one Cancelled, with a word in the column `approval`. So the
- * exclusion constraint and all queries know only two statuses that occupy a resource. Pure.
+ * How statuses and times are stored. A request is Tentative and a declined one Cancelled, with a word in the column `approval`. So the
+ * exclusion constraint and all queries know only two statuses that occupy a resource. The stored range includes setup and
+ * teardown. Pure.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { BookingStatus } from './booking.ts';
@@ -30,5 +31,14 @@ export function hasStatus(statuses: readonly BookingStatus[]): RawBuilder<boolea
   return sql`booking.status ${stored} and ${statusOf} = any(${[...statuses]})`;
 }
 
-/** The condition that a booking occupies its resource, in the words of the exclusion constraint. */
-export const occupies = sql<boolean>`booking.status in ('Confirmed', 'Tentative')`;
+/** The condition that the row of this name occupies its resource, in the words of the exclusion constraint. */
+export const occupiesAs = (row: string): RawBuilder<boolean> =>
+  sql`${sql.ref(row)}.status in ('Confirmed', 'Tentative')`;
+/** The condition that a booking occupies its resource. */
+export const occupies = occupiesAs('booking');
+/** The opposite, in the words of the index `booking_inactive`. */
+export const isInactive = sql<boolean>`booking.status in ('Cancelled', 'Released')`;
+
+/** The times of a booking as clients see them. */
+export const startOfBooking = sql<Date>`lower(booking.occupied) + make_interval(mins => booking.setup_minutes)`;
+export const endOfBooking = sql<Date>`upper(booking.occupied) - make_interval(mins => booking.teardown_minutes)`;

@@ -7,7 +7,7 @@ import type { DecisionVerdict, StoredBooking } from './booking.ts';
 import { type CoupledLesson, mostOctets, orderOfLessons, together } from './coupled.ts';
 import type { BookingKey } from './selection.ts';
 import { senderOfLessons } from './sight.ts';
-import { isRequested, statusOf } from './status.ts';
+import { endOfBooking, isRequested, startOfBooking, statusOf } from './status.ts';
 
 export type StoredWithKey = StoredBooking & { key: BookingKey };
 
@@ -47,8 +47,8 @@ export const describeBookings = <More = unknown>(
 ): RawBuilder<StoredRow & More> => sql<StoredRow & More>`
   select booking.id, mandator.uid as "mandatorUid", booking.resource_id as "resourceId", resource.name as "resourceName",
     resource.location_id as "locationId", booking.subject, booking.description,
-    lower(booking.occupied) + make_interval(mins => booking.setup_minutes) as start,
-    upper(booking.occupied) - make_interval(mins => booking.teardown_minutes) as "end",
+    ${startOfBooking} as start,
+    ${endOfBooking} as "end",
     location.time_zone as "timeZone", ${statusOf} as status, booking.kind,
     organizer.id as "organizerId", coalesce(organizer.name, booking.organizer_name) as "organizerName",
     case when organizer.erased_at is null then coalesce(organizer.email, booking.organizer_email) end as "organizerEmail",

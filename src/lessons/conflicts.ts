@@ -3,6 +3,7 @@
  * overlap neither another claim nor a booking that the plan does not touch.
  */
 import { type RawBuilder, sql } from 'kysely';
+import { occupies, occupiesAs } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { live, planBookings } from './plan.ts';
@@ -18,7 +19,7 @@ export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): P
     create temporary table room_claim on commit drop as
     select row, booking_plan.id as booking, staged.resource_id, beginn, ende, tstzrange(beginn, ende) as occupied,
       coalesce(present.resource_id = staged.resource_id and present.occupied = tstzrange(beginn, ende)
-        and present.status in ('Confirmed', 'Tentative'), false) as stays
+        and ${occupiesAs('present')}, false) as stays
     from booking_plan join staged_lesson as staged using (row)
     left join booking as present on present.mandator_id = ${mandatorId} and present.id = booking_plan.id
     where fate in ('insert', 'change', 'take') and staged.status is distinct from 'Entfaellt'`.execute(trx);
@@ -39,7 +40,7 @@ export const bookingsInTheWay = (
 ) => sql`
   from booking
   where booking.resource_id = ${resource} and booking.mandator_id = ${mandatorId}
-    and booking.status in ('Confirmed', 'Tentative') and booking.occupied && ${occupied}
+    and ${occupies} and booking.occupied && ${occupied}
     and not exists (select from booking_plan where booking_plan.id = booking.id offset 0)`;
 
 /** Applies OnConflict to the plan: Displace cancels manual bookings, Skip leaves the conflicting lessons out. */
@@ -146,7 +147,7 @@ async function stageDominoes(trx: Transaction, { mandatorId }: BatchKey): Promis
     join staged_lesson as staged on staged.row = lesson_plan.row
     cross join lateral (
       select resource_id, occupied from booking
-      where mandator_id = ${mandatorId} and id = staged.stored_booking and status in ('Confirmed', 'Tentative')
+      where mandator_id = ${mandatorId} and id = staged.stored_booking and ${occupies}
       offset 0
     ) as kept
     cross join lateral (

@@ -3,6 +3,7 @@
  * constraints check them. Most batches have no faults; the others are rolled back and take the planned path.
  */
 import { type RawBuilder, sql } from 'kysely';
+import { occupies } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
@@ -37,7 +38,7 @@ function bookedLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> 
           select id from booking
           where booking.mandator_id = ${batch.mandatorId} and booking.coupling_id = parsed.kopplung_id
             and booking.resource_id = parsed.resource_id and booking.occupied = tstzrange(parsed.beginn, parsed.ende)
-            and booking.status in ('Confirmed', 'Tentative')
+            and ${occupies}
         ) end as existing
         from parsed
       ) as parsed

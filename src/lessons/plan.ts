@@ -4,6 +4,7 @@
  * done with a booking (insert, change, take, cancel, displace).
  */
 import { sql } from 'kysely';
+import { endOfBooking, occupies, startOfBooking } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
@@ -55,7 +56,7 @@ export async function planBookings(trx: Transaction, batch: PlannedBatch): Promi
       from coupled_lesson as coupled join staged_lesson as staged using (row)
       join booking on booking.mandator_id = ${mandatorId} and booking.coupling_id = staged.kopplung_id
         and booking.resource_id = staged.resource_id and booking.occupied = tstzrange(staged.beginn, staged.ende)
-        and booking.status in ('Confirmed', 'Tentative')
+        and ${occupies}
       where coupled.row = coupled.leader and exists (
         ${sharersLeft} and sharer.booking_id = booking.id and (staged.row is null or its.leader = coupled.leader))
     ), led as (
@@ -96,10 +97,9 @@ async function planTakeOvers(trx: Transaction, { mandatorId, createdBy }: Planne
       cross join lateral (
         select booking.id from booking
         where booking.resource_id = staged.resource_id and booking.mandator_id = ${mandatorId}
-          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && tstzrange(beginn, ende)
+          and ${occupies} and booking.occupied && tstzrange(beginn, ende)
           and booking.kind = 'Booking' and coalesce(organizer_id, created_by) = ${createdBy}
-          and lower(occupied) + make_interval(mins => setup_minutes) = beginn
-          and upper(occupied) - make_interval(mins => teardown_minutes) = ende
+          and ${startOfBooking} = beginn and ${endOfBooking} = ende
         offset 0
         -- Cancellations and releases lock no room; they are final.
         for no key update
@@ -164,7 +164,7 @@ export async function beginPlan(trx: Transaction, batch: Running): Promise<void>
     from booking_plan
     where booking.mandator_id = ${batch.mandatorId} and booking.id = booking_plan.id and fate in ('cancel', 'displace')
       -- A displaced booking may have been released meanwhile, which is final.
-      and (fate = 'cancel' or booking.status in ('Confirmed', 'Tentative'))`.execute(trx);
+      and (fate = 'cancel' or ${occupies})`.execute(trx);
 }
 
 /** Bookings and lessons of the rows from `first` to `last`, in one statement. */

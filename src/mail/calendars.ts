@@ -12,6 +12,7 @@ import { attemptSoon, markCalendars } from '../mail-subscriptions/service.ts';
 import { forgetAttempts } from './decline-rows.ts';
 import { readNow } from './polling.ts';
 import { forgetSteps, noContinuation, noFault } from './reading.ts';
+import { asGone } from './stored-items.ts';
 import { forgetWritten } from './written-rows.ts';
 
 /** The settings that `alignCalendars` follows. */
@@ -281,7 +282,7 @@ async function forgetItems(trx: Transaction, { mandatorId, id }: Existing): Prom
         and (occupied is null or lower(occupied) > now())
       for update
     )
-    update mail_item set state = 'Gone', booking_id = null, reason = null, content_hash = '', changed_at = now()
+    update mail_item set ${asGone}
     from gone where mail_item.mandator_id = ${mandatorId} and mail_item.id = gone.id
     returning gone.booking_id as "bookingId"`.execute(trx);
   const bookingIds = rows.flatMap(({ bookingId }) => bookingId ?? []);

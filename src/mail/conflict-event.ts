@@ -1,6 +1,7 @@
 /** The record of a mail item in conflict, as webhooks send it. */
 import { sql } from 'kysely';
 import { checkOverseer } from '../access.ts';
+import { occupies } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 
@@ -30,7 +31,7 @@ export async function findConflictEvent(db: Database, viewer: Viewer, id: number
       item.organizer_email as "OrganizerEmail", (
         select booking.id::float8 from booking
         where booking.mandator_id = item.mandator_id and booking.resource_id = calendar.resource_id
-          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
+          and ${occupies} and booking.occupied && item.occupied
         order by lower(booking.occupied) limit 1) as "BookingId"
     from mail_item as item
     join mail_calendar as calendar on calendar.mandator_id = item.mandator_id and calendar.id = item.calendar_id

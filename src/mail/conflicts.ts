@@ -1,6 +1,6 @@
 /** Books items whose room was occupied, once it is free or held only by unfinished items of lower precedence. */
 import { sql } from 'kysely';
-import { bookMailItems, lockRooms } from '../bookings/service.ts';
+import { bookMailItems, lockRooms, occupies } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
 import { rests } from '../db/resting.ts';
@@ -30,7 +30,7 @@ export async function bookConflicts(db: Database): Promise<number> {
         select from booking
         left join mail_item as holder on holder.mandator_id = booking.mandator_id and holder.booking_id = booking.id
         where booking.mandator_id = item.mandator_id and booking.resource_id = calendar.resource_id
-          and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
+          and ${occupies} and booking.occupied && item.occupied
           and (holder.id is null or upper(holder.occupied) <= now()
             or ${precedenceOf(sql`holder`)} <= ${precedenceOf(sql`item`)}))`.execute(db);
   let booked = 0;

@@ -1,6 +1,6 @@
 /** The rows of mail_decline, each the answer to the organizer of an item whose room is taken; and which items need one. */
 import { sql } from 'kysely';
-import { lockRooms } from '../bookings/service.ts';
+import { lockRooms, occupiesAs } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
@@ -18,7 +18,7 @@ export const declinesOf = sql`coalesce(resource.decline_conflicts, (mandator.par
 /** The bookings in the way of an item, without other mail items: between those the mail server itself decides. */
 const inTheWay = sql`from booking as taking
   where taking.mandator_id = item.mandator_id and taking.resource_id = calendar.resource_id and taking.kind <> 'MailItem'
-    and taking.status in ('Confirmed', 'Tentative') and taking.occupied && item.occupied`;
+    and ${occupiesAs('taking')} and taking.occupied && item.occupied`;
 /** Whether the row `item` of the row `calendar` is a conflict that is to be declined. */
 export const needsDecline = sql<boolean>`(item.state = 'Conflict' and lower(item.occupied) > now() and exists (select ${inTheWay}))`;
 /** Whether this version of `item` was declined or cannot be, or the next attempt is not due yet. */

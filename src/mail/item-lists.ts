@@ -1,5 +1,6 @@
 /** Lists of items without a booking, and of bookings without their item. */
 import { sql } from 'kysely';
+import { occupies } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { answerPerParent } from '../db/per-parent.ts';
@@ -75,7 +76,7 @@ const conflictColumns = sql`item.id::float8 as id, item.calendar_id as "calendar
   item.organizer_email as "organizerEmail", (
     select booking.id::float8 from booking
     where booking.mandator_id = calendar.mandator_id and booking.resource_id = calendar.resource_id
-      and booking.status in ('Confirmed', 'Tentative') and booking.occupied && item.occupied
+      and ${occupies} and booking.occupied && item.occupied
     order by lower(booking.occupied) limit 1) as "bookingId"`;
 type Row = Omit<MailConflict, 'decline'> & {
   told: Decline['state'] | null;

@@ -1,6 +1,6 @@
 /** The stored items of a calendar, as the last readings found them. */
 import { sql } from 'kysely';
-import { isOrganizer, type MailOutcome, type OrganizerNames } from '../bookings/service.ts';
+import { isOrganizer, type MailOutcome, type OrganizerNames, occupies } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { daysAgo } from '../db/days-ago.ts';
 import { boundId, type ReadingWindow } from '../mail-servers/service.ts';
@@ -38,7 +38,7 @@ export async function readStored(
     select item.id, item.group_id as "groupId", item.occurrence, item.item_id as "itemId", item.content_hash as hash,
       item.state, item.booking_id as "bookingId", lower(item.occupied) as start, upper(item.occupied) as end,
       coalesce(upper(item.occupied) <= now(), false) as "hasEnded",
-      coalesce(booking.status in ('Confirmed', 'Tentative'), false) as "isBooked"
+      coalesce(${occupies}, false) as "isBooked"
     from mail_item as item
     left join booking on booking.mandator_id = item.mandator_id and booking.id = item.booking_id
     where item.mandator_id = ${mandatorId} and item.calendar_id = ${id} ${which}`.execute(trx);
@@ -64,6 +64,9 @@ export async function readOthers(
 /** A changed item; `item` is null where it is gone from the mail server. */
 export type ItemStep = { stored: StoredItem | undefined; item: MailItem | null };
 
+/** What is set of an item that is gone. */
+export const asGone = sql`state = 'Gone', booking_id = null, reason = null, content_hash = '', changed_at = now()`;
+
 /** The outcome of a changed item; `item` is null where it is gone from the mail server. */
 type Done = ItemStep & { outcome: MailOutcome };
 
@@ -71,7 +74,7 @@ export async function writeItems(trx: Transaction, { mandatorId, id }: Calendar,
   const gone = done.flatMap(({ stored, item }) => (item ? [] : (stored as StoredItem).id));
   if (gone.length > 0)
     await sql`
-      update mail_item set state = 'Gone', booking_id = null, reason = null, content_hash = '', changed_at = now()
+      update mail_item set ${asGone}
       where mandator_id = ${mandatorId} and id = any (${gone}::bigint[])`.execute(trx);
   const rows = done.flatMap(({ item, outcome: { bookingId, inTheWay } }) =>
     item

@@ -1,5 +1,6 @@
 /** The calendars that are written, and the bookings that should be in them. */
 import { sql } from 'kysely';
+import { occupies } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import type { ServerKind } from '../mail-servers/service.ts';
@@ -83,8 +84,6 @@ export async function readWanted(
       coalesce(organizer_id, created_by) as "bookerId", setup_minutes as "setupMinutes", teardown_minutes as "teardownMinutes"
     from booking
     where mandator_id = ${mandatorId} and resource_id = ${resourceId} and kind <> 'MailItem'
-      and status in ('Confirmed', 'Tentative') and occupied && tstzrange(now(), now() + make_interval(days => ${days}))`.execute(
-    db,
-  );
+      and ${occupies} and occupied && tstzrange(now(), now() + make_interval(days => ${days}))`.execute(db);
   return rows.map((row) => ({ ...row, ...subjectFor(writing, row.subject, row.isPrivate) }));
 }

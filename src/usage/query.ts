@@ -3,7 +3,7 @@
  * times.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { occupies } from '../bookings/service.ts';
+import { occupies, startOfBooking } from '../bookings/service.ts';
 import type { Database } from '../db/database.ts';
 import type { OpenStretch } from '../opening-hours/service.ts';
 import type { Offset } from '../time/zone.ts';
@@ -91,7 +91,7 @@ export async function selectUse(
       left join hours using (number)
     ), booked as materialized (
       select room.id as room_id, location_id, kind = 'Block' as blocks, occupied, freed,
-        lower(occupied) + make_interval(mins => setup_minutes) as start,
+        ${startOfBooking} as start,
         occupied * tstzrange(null, freed) as held,
         coalesce(checked_in_at is null and check_in_until <= freed, false) as missed
       from room cross join lateral (
