@@ -7,7 +7,7 @@ import { isStorable, mostId, notStorable } from './storable.ts';
 export const id = (noun: IdNoun, description: string) => naming(noun, z.int().min(1).meta({ description }));
 export const maybeId = (noun: IdNoun, description: string) =>
   naming(noun, z.int().min(1)).nullable().meta({ description });
-export const sentId = (noun: IdNoun) => naming(noun, z.int('must be a whole number').min(1, 'must be 1 or more'));
+export const sentId = (noun: IdNoun) => naming(noun, z.int().min(1));
 /** The id of a batch, a UUIDv7. */
 export const batchId = (description: string) => naming('batch', z.uuid()).meta({ description });
 export const maybeBatchId = (description: string) => naming('batch', z.uuid()).nullable().meta({ description });
@@ -16,7 +16,9 @@ export const maybeCount = (description: string) => z.int().min(0).max(mostId).nu
 export const positive = (description: string) => z.int().min(1).max(mostId).meta({ description });
 export const text = (most: number, description: string) => z.string().max(most).meta({ description });
 export const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
-export const flag = (description: string) => z.boolean('must be true or false').meta({ description });
+export const flag = (description: string) => z.boolean().meta({ description });
+/** A local date. */
+export const date = (description: string) => z.iso.date().meta({ description });
 export const instant = (description: string) => z.date().meta({ description });
 export const maybeInstant = (description: string) => z.date().nullable().meta({ description });
 
@@ -36,12 +38,12 @@ export const isLive = (schema: z.core.$ZodType | undefined): boolean =>
 /** A text of a body, or of a tenant file, trimmed and in Unicode NFC. */
 export const sentText = (most: number) =>
   z
-    .string('must be a text in quotes')
+    .string()
     .trim()
     .refine(isStorable, { error: notStorable, abort: true })
     .normalize('NFC')
-    .min(1, { error: 'must not be empty', abort: true })
-    .max(most, { error: `must have at most ${most} characters`, abort: true });
+    .min(1, { abort: true })
+    .max(most, { abort: true });
 
 /** Whether a text has the form of a web address; `http/public-fetch.ts` checks whether requests to it are allowed. */
 export const isWebAddress = (written: string): boolean =>
@@ -54,9 +56,9 @@ export const idempotencyKey = z
   .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 printable ASCII characters without spaces');
 
 /** An instant of a body, or of a query. */
-export const sentInstant = (error = 'must be a date-time such as 2027-02-01T08:00:00Z') =>
+export const sentInstant = (error?: string) =>
   z.iso
-    .datetime({ offset: true, error, abort: true })
+    .datetime({ offset: true, abort: true, ...(error && { error }) })
     .max(40)
     // With an offset, an instant may be in a year that RFC 3339 cannot write.
     .refine((written) => /^\d{4}-/.test(new Date(written).toISOString()), 'must be in a year from 0 to 9999')
@@ -65,7 +67,7 @@ export const sentInstant = (error = 'must be a date-time such as 2027-02-01T08:0
 /** A number without a documented maximum that is always far below that of GraphQL's Int. */
 export const amount = z.int().min(0);
 const figure = (description: string) => amount.optional().meta({ description });
-const date = (description: string) => z.iso.date().optional().meta({ description });
+const day = (description: string) => z.iso.date().optional().meta({ description });
 const dateTime = (description: string) => z.iso.datetime().optional().meta({ description });
 
 /** `LimitFigures` of the domain errors, as they are written. */
@@ -77,9 +79,9 @@ export const limitFigures = z
     Bookings: figure('How many bookings of a person are allowed in a week.'),
     Start: dateTime('The wanted start that the limit is about: one of several in a series.'),
     Earliest: dateTime('The earliest start that is allowed at the moment.'),
-    BookableFrom: date('The first date on which the wanted start may be booked.'),
-    Week: date('The Monday of the week whose quota would be exceeded.'),
-    NextWeek: date('The Monday of the week after it.'),
+    BookableFrom: day('The first date on which the wanted start may be booked.'),
+    Week: day('The Monday of the week whose quota would be exceeded.'),
+    NextWeek: day('The Monday of the week after it.'),
   })
   .meta({ id: 'LimitFigures', description: 'What a limit of bookings allows; only members that concern it.' });
 

@@ -31,6 +31,8 @@ export const flag = (description: string) =>
 
 const wrongInstant = 'must be a date-time such as 2027-02-01T08:00:00Z; in a query the + of an offset is written %2B';
 
+export const date = (description: string) => z.iso.date().optional().meta({ description });
+
 export const instant = (description: string) => sentInstant(wrongInstant).meta({ description });
 
 /**

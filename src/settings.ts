@@ -199,7 +199,7 @@ export const settings = z
       ),
     Pepper: z
       .string()
-      .min(32, 'must have at least 32 characters')
+      .min(32)
       .optional()
       .describe(
         'The key for the hashes of PINs and tokens and for the encryption of signing keys. Required with DatabaseUrl; random, the same on every process, and not to be changed without need. The local database has its own.',

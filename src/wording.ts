@@ -18,6 +18,7 @@ const forms: Record<string, string> = {
   date: 'must be a date such as 2027-02-01',
   datetime: 'must be a date-time such as 2027-02-01T08:00:00Z',
   email: 'must be an e-mail address',
+  safeint: 'must be a whole number',
   time: 'must be a time such as 08:00',
   url: 'must be an address such as https://school.example',
   uuid: 'must be a UUID',
@@ -37,11 +38,17 @@ function sizeOf({ origin, inclusive = true }: Size, bound: number | bigint, most
   return most ? `must be at most ${bound}` : `must be ${bound} or more`;
 }
 
+/** What a text or number must look like, which says more than its type. Only raw issues name their schema. */
+function formOf(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string | undefined {
+  const definition = 'inst' in issue ? issue.inst?._zod.def : undefined;
+  return definition && 'format' in definition ? forms[String(definition.format)] : undefined;
+}
+
 /** Says what is allowed in the place of the issue. */
 export function wordingOf(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return kinds[issue.expected] ?? 'must be a value of another type';
+      return formOf(issue) ?? kinds[issue.expected] ?? 'must be a value of another type';
     case 'too_small':
       return sizeOf(issue, issue.minimum, false);
     case 'too_big':

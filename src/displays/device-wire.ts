@@ -24,12 +24,7 @@ import { mostResources } from './rooms.ts';
 /** The most rooms of a location. */
 const mostShown = 10_000;
 
-const whole = (least: number, most: number, description: string) =>
-  z
-    .int('must be a whole number')
-    .min(least, `must be ${least} or more`)
-    .max(most, `must be at most ${most}`)
-    .meta({ description });
+const whole = (least: number, most: number, description: string) => z.int().min(least).max(most).meta({ description });
 
 const descriptions = {
   Name: 'The display name.',
@@ -113,10 +108,7 @@ export const displayRecord = z
   })
   .meta({ id: 'Display', description: 'A paired device, such as a door sign.' });
 
-const resourceIds = z
-  .array(sentId('resource'), 'must be a list in brackets')
-  .max(mostResources, `must have at most ${mostResources} entries`)
-  .meta({ description: descriptions.ResourceIds });
+const resourceIds = z.array(sentId('resource')).max(mostResources).meta({ description: descriptions.ResourceIds });
 const members = {
   Name: sentText(longest.name).meta({ description: descriptions.Name }),
   ResourceIds: resourceIds,
@@ -146,10 +138,10 @@ export const displayChanges = z
 
 export const pairingRequest = z
   .strictObject({
-    ResourceId: sentId('resource').max(mostId, `must be at most ${mostId}`).nullable().default(null).meta({
+    ResourceId: sentId('resource').max(mostId).nullable().default(null).meta({
       description: 'The room whose page the device shows; it is used if the Admin names no room and no location.',
     }),
-    LocationId: sentId('location').max(mostId, `must be at most ${mostId}`).nullable().default(null).meta({
+    LocationId: sentId('location').max(mostId).nullable().default(null).meta({
       description: 'The location whose board the device shows; it is used if the Admin names no room and no location.',
     }),
   })

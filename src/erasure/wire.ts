@@ -11,13 +11,9 @@ const mostNames = 10;
 
 export const erasure = z
   .strictObject({
-    AlsoKnownAs: z
-      .array(sentText(longest.email), 'must be a list in brackets')
-      .max(mostNames, `must have at most ${mostNames} entries`)
-      .default([])
-      .meta({
-        description:
-          "Further names, such as initials, by which lessons name the person as a teacher, and further addresses, such as former ones, by which the mail server names it as an organizer; the person's own address and TeacherCode are always included, and its name unless another person has it too, as name or as TeacherCode: give it here if nothing names the other person by it. Case does not matter.",
-      }),
+    AlsoKnownAs: z.array(sentText(longest.email)).max(mostNames).default([]).meta({
+      description:
+        "Further names, such as initials, by which lessons name the person as a teacher, and further addresses, such as former ones, by which the mail server names it as an organizer; the person's own address and TeacherCode are always included, and its name unless another person has it too, as name or as TeacherCode: give it here if nothing names the other person by it. Case does not matter.",
+    }),
   })
   .meta({ id: 'Erasure', description: 'The names to erase besides the name and address of the person.' });

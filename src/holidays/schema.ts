@@ -16,12 +16,12 @@ export const url = z
     description: 'The https address of an .ics file: a public address, or a server that the operator trusts.',
   });
 
-const date = z.iso.date('must be a date such as 2026-12-24');
+const date = z.iso.date();
 const holiday = z
   .strictObject({
     FromDate: date.refine((day) => day >= '1900' && day < '3000', 'must be a date from 1900 to 2999'),
     ToDate: date,
-    Name: storableText.max(longest.name, `must have at most ${longest.name} characters`).default(''),
+    Name: storableText.max(longest.name).default(''),
   })
   .superRefine(({ FromDate, ToDate }, { addIssue }) => {
     const fault = (message: string) => addIssue({ code: 'custom', path: ['ToDate'], message });
@@ -44,8 +44,8 @@ const inOrder = (holidays: readonly WrittenHoliday[]) =>
 export const sourceMembers = {
   Url: url.optional(),
   Holidays: z
-    .array(holiday, 'must be a list in brackets')
-    .max(mostHolidays, `must have at most ${mostHolidays} entries`)
+    .array(holiday)
+    .max(mostHolidays)
     .nullable()
     .transform((holidays) => inOrder(holidays ?? []))
     .optional(),

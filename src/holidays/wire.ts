@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import {
   count,
+  date,
   flag,
   id,
   instant,
@@ -79,7 +80,7 @@ const sent = {
   Closes: flag(descriptions.closes),
   Ics: z
     .string()
-    .max(mostIcs, `must have at most ${mostIcs} characters`)
+    .max(mostIcs)
     .meta({ description: 'The text of an .ics file: its whole-day events are holidays. Instead of Url.' }),
   Url: url,
 };
@@ -103,8 +104,8 @@ export const holidayRecord = z
     CalendarId: id('holidayCalendar', 'The calendar of the holiday.'),
     LocationId: maybeId('location', descriptions.locationId),
     Name: text(200, 'The name.'),
-    FromDate: z.iso.date().meta({ description: 'The first local date.' }),
-    ToDate: z.iso.date().meta({ description: 'The last local date.' }),
+    FromDate: date('The first local date.'),
+    ToDate: date('The last local date.'),
     Closes: flag('Whether it closes the location, unless the location or the resource has an exception for the date.'),
   })
   .meta({ id: 'Holiday', description: 'A holiday of one location or of all.' });
@@ -124,13 +125,11 @@ export const closedBooking = z
 export const calendarFilter = z.strictObject({
   LocationId: parameters.id('location', 'Only calendars of exactly this location.').optional(),
 });
-const localDate = (description: string) =>
-  z.iso.date('must be a date such as 2026-12-24').optional().meta({ description });
 export const holidayFilter = z.strictObject({
   LocationId: parameters.id('location', 'Only holidays of this location, including those of all locations.').optional(),
   CalendarId: parameters.id('holidayCalendar', 'Only holidays of this calendar.').optional(),
-  From: localDate('Only holidays that end on this local date or later.'),
-  To: localDate('Only holidays that begin on this local date or earlier.'),
+  From: parameters.date('Only holidays that end on this local date or later.'),
+  To: parameters.date('Only holidays that begin on this local date or earlier.'),
 });
 
 const toRecord = recordOf(calendarRecord);

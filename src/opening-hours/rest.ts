@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import { isLargeFor } from '../flow/large-answers.ts';
 import { LargeJson } from '../http/large-json.ts';
-import { id } from '../query-parameters.ts';
+import { date, id } from '../query-parameters.ts';
 import { type Route, route } from '../rest/route.ts';
 import { readIfMatch, recordAnswer } from '../rest/versions.ts';
 import { readId } from '../storable.ts';
@@ -47,9 +47,6 @@ const example = {
     },
   ],
 };
-
-const localDate = (description: string) =>
-  z.iso.date('must be a date such as 2026-03-28').optional().meta({ description });
 
 /** Whose lists the routes are about, by its place in the path. */
 type Place = {
@@ -144,8 +141,8 @@ export const routes: Route[] = [
     headers: ['X-timezone-locationId'],
     params: z.object({ locationId: id('location', 'The id of the location.') }),
     query: z.strictObject({
-      From: localDate('The first local date; by default today, in the zone used.'),
-      To: localDate(
+      From: date('The first local date; by default today, in the zone used.'),
+      To: date(
         `The last local date, at most 366 days in all; by default six days after \`From\`. The days of all resources together are at most ${hours.mostRoomDays}, and their rules, exceptions, periods and intervals at most ${hours.mostEntries}.`,
       ),
     }),

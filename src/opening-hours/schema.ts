@@ -3,7 +3,7 @@
  * whole list, such as overlaps.
  */
 import { z } from 'zod';
-import { id, recordOf, toFields } from '../fields.ts';
+import { date, id, recordOf, toFields } from '../fields.ts';
 import { longest } from '../names.ts';
 import { storableText } from '../storable.ts';
 import type { OpeningException, OpeningRule, Period } from './local-hours.ts';
@@ -13,8 +13,6 @@ const mostPeriods = 24;
 const mostRules = 200;
 const mostExceptions = 1_000;
 const week = 7;
-
-export const date = (description: string) => z.iso.date('must be a date such as 2026-12-24').meta({ description });
 
 export const clocks = {
   Opens: z

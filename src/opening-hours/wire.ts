@@ -1,10 +1,10 @@
 /** Opening hours on the wire: REST in Pascal case, GraphQL in camel case. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { id, maybeId, noted, recordOf, text } from '../fields.ts';
+import { date, id, maybeId, noted, recordOf, text } from '../fields.ts';
 import { openSlices } from '../flow/slices.ts';
 import type { OpenInterval, Period } from './local-hours.ts';
-import { clocks, date, exceptionFields, listOfExceptions, listOfRules, owner, ruleFields } from './schema.ts';
+import { clocks, exceptionFields, listOfExceptions, listOfRules, owner, ruleFields } from './schema.ts';
 import {
   type HoursOfResource,
   type LocationHours,

@@ -20,7 +20,7 @@ export const calendarEdits = z.enum(['PutBack', 'TakeOver'], 'must be PutBack or
   description:
     'What happens if somebody changes a booking in that calendar: it is put back as it was, or the booking is changed too. Lessons and blocks are always put back.',
 });
-export const declineConflicts = z.boolean('must be true or false').meta({
+export const declineConflicts = z.boolean().meta({
   description:
     'Whether an item in the calendar of a room on the mail server is declined there if the room is taken here, so that its organizer is told.',
 });
@@ -32,25 +32,15 @@ export const locationFields = { Name: sentText(longest.name), TimeZone: timeZone
 export const resourceFields = {
   Name: sentText(longest.name),
   Kind: sentText(longest.kind),
-  Capacity: z
-    .int('must be a whole number')
-    .min(0, 'must be 0 or more')
-    .max(1_000_000, 'must be at most 1000000')
-    .nullable(),
-  Equipment: z
-    .array(sentText(100), 'must be a list in brackets')
-    .max(mostEquipment, `must have at most ${mostEquipment} entries`),
+  Capacity: z.int().min(0).max(1_000_000).nullable(),
+  Equipment: z.array(sentText(100)).max(mostEquipment),
   Mailbox: sentText(320)
     .refine(
       (written) => mailboxForm.test(written),
       'must be an e-mail address or the name of an account on the mail server',
     )
     .nullable(),
-  CheckInMinutes: z
-    .int('must be a whole number')
-    .min(1, 'must be 1 or more')
-    .max(240, 'must be at most 240')
-    .nullable(),
+  CheckInMinutes: z.int().min(1).max(240).nullable(),
   CalendarWriting: calendarWriting.nullable(),
   CalendarEdits: calendarEdits.nullable(),
   DeclineConflicts: declineConflicts.nullable(),
@@ -70,7 +60,7 @@ export const resourceDefaults = {
 
 export const personFields = {
   Name: sentText(longest.name),
-  Email: sentText(longest.email).pipe(z.email('must be an e-mail address')),
+  Email: sentText(longest.email).pipe(z.email()),
   TimeZone: timeZone,
   Role: role,
   TeacherCode: sentText(longest.name).nullable(),
@@ -94,13 +84,12 @@ export const mostRules = {
   QuotaMinutesPerWeek: 10_080,
   QuotaBookingsPerWeek: 10_000,
 };
-const rule = (most: number) =>
-  z.int('must be a whole number').min(1, 'must be 1 or more').max(most, `must be at most ${most}`).nullable();
+const rule = (most: number) => z.int().min(1).max(most).nullable();
 
 /** The members of a policy beside its lists. */
 export const policyFields = {
   Name: sentText(longest.name),
-  NeedsApproval: z.boolean('must be true or false'),
+  NeedsApproval: z.boolean(),
   ...(Object.fromEntries(Object.entries(mostRules).map(([name, most]) => [name, rule(most)])) as Record<
     keyof typeof mostRules,
     ReturnType<typeof rule>

@@ -4,7 +4,7 @@ import { InvalidInput } from '../errors.ts';
 import { calendarEdits, calendarWriting, declineConflicts } from './fields.ts';
 import { remedyFor } from './nearest.ts';
 
-const flag = z.boolean('must be true or false');
+const flag = z.boolean();
 
 /** The messages say what is allowed. */
 export const parameterTypes = {

@@ -10,8 +10,8 @@ import { ofName, version } from './wire.ts';
 const mostMembers = 1_000;
 const members = (description: string) =>
   z
-    .array(sentId('person'), 'must be a list in brackets')
-    .max(mostMembers, `must have at most ${mostMembers} entries`)
+    .array(sentId('person'))
+    .max(mostMembers)
     .meta({ description: `${description} Ids of persons, at most ${mostMembers} at a time.` });
 
 const unique = 'Unique in the tenant, regardless of case.';
@@ -47,8 +47,8 @@ const needsApproval = 'Whether a booking waits for a decision.';
 
 /** Equal lists are stored alike. */
 const groupIds = z
-  .array(sentId('group'), 'must be a list in brackets')
-  .max(mostGroups, `must have at most ${mostGroups} entries`)
+  .array(sentId('group'))
+  .max(mostGroups)
   .transform((ids) => [...new Set(ids)].sort((one, other) => one - other));
 const mapped = <Names extends object, Made>(names: Names, make: (each: keyof Names) => Made) =>
   Object.fromEntries(Object.keys(names).map((each) => [each, make(each as keyof Names)])) as Record<keyof Names, Made>;

@@ -18,7 +18,7 @@ import { lookFields } from './look.ts';
 import { remedyFor } from './nearest.ts';
 import { type ParameterName, parameterTypes } from './parameters.ts';
 
-const active = z.boolean('must be true or false');
+const active = z.boolean();
 
 /** A list that null empties. */
 const emptied = <Item extends z.core.$ZodType>(list: z.ZodArray<Item>) =>
@@ -53,12 +53,10 @@ const person = z
 
 const group = z.strictObject({
   Name: groupFields.Name,
-  Members: emptied(z.array(personFields.Email, 'must be a list in brackets')).optional(),
+  Members: emptied(z.array(personFields.Email)).optional(),
 });
 
-const groupNames = emptied(
-  z.array(groupFields.Name, 'must be a list in brackets').max(mostGroups, `must have at most ${mostGroups} entries`),
-);
+const groupNames = emptied(z.array(groupFields.Name).max(mostGroups));
 const policy = z
   .strictObject({
     ...policyFields,

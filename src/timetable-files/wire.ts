@@ -1,13 +1,12 @@
 /** The request with the files of a timetable, and its answer, as REST and GraphQL have them. */
 import { z } from 'zod';
-import { count, recordOf, sentText } from '../fields.ts';
+import { count, date, recordOf, sentText } from '../fields.ts';
 import { acceptedBatch, conflictRule } from '../lessons/service.ts';
 import { longest } from '../names.ts';
 import { storableText } from '../storable.ts';
 import type { ColumnName } from './headings.ts';
 
 const text = (most: number, description: string) => storableText.min(1).max(most).meta({ description });
-const date = (description: string) => z.iso.date().meta({ description });
 const clock = (description: string) =>
   z
     .string()

@@ -1,6 +1,6 @@
 /** Figures of use on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
-import { count, id, recordOf, text } from '../fields.ts';
+import { count, date, id, recordOf, text } from '../fields.ts';
 import * as parameters from '../query-parameters.ts';
 import {
   type HourUse,
@@ -53,7 +53,7 @@ export const weekUse = z
   .object({
     LocationId: id('location', 'The id of the location.'),
     LocationName: text(200, 'Its name.'),
-    Week: z.iso.date().meta({ description: 'The Monday of the week.' }),
+    Week: date('The Monday of the week.'),
     ...figures,
   })
   .meta({ id: 'WeekUse', description: 'The use of the resources of a location in a week.' });
@@ -69,13 +69,12 @@ export const toResourceUse = (found: ResourceUse) => ofResource({ ...found, use:
 export const toHourUse = (found: HourUse) => ofHour({ ...found, use: toFigures(found.use) });
 export const toWeekUse = (found: WeekUse) => ofWeek({ ...found, use: toFigures(found.use) });
 
-const date = (description: string) =>
-  z.iso.date('must be a date such as 2026-03-28').meta({ description, example: '2027-03-01' });
+const day = (description: string) => date(description).meta({ example: '2027-03-01' });
 
 /** The filter of usage figures. */
 export const usageQuery = z.strictObject({
-  From: date('The first local date.'),
-  To: date(`The last local date, at most ${mostDays} days in all; days times resources are at most ${mostRoomDays}.`),
+  From: day('The first local date.'),
+  To: day(`The last local date, at most ${mostDays} days in all; days times resources are at most ${mostRoomDays}.`),
   LocationId: parameters.id('location', 'Only resources of this location.').optional(),
   ResourceIds: parameters.ids(
     'resource',

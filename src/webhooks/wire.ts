@@ -84,11 +84,7 @@ export const secretRecord = z
   .meta({ id: 'WebhookWithSecret', description: 'A webhook with the secret that was just made.' });
 
 /** The address of a webhook in a body. */
-const url = z
-  .string('must be a text in quotes')
-  .trim()
-  .max(longest.url, `must have at most ${longest.url} characters`)
-  .refine(isWebAddress, wrongWebAddress);
+const url = z.string().trim().max(longest.url).refine(isWebAddress, wrongWebAddress);
 const sent = {
   Name: sentText(longest.name).meta({ description: descriptions.name }),
   Url: url.meta({
@@ -96,9 +92,9 @@ const sent = {
       'An https address on the internet, or of a server that the operator trusts. Redirects are not followed.',
   }),
   Kinds: z
-    .array(eventKind, 'must be a list in brackets')
+    .array(eventKind)
     .min(1, 'must name one kind at least')
-    .max(eventKinds.length, `must have at most ${eventKinds.length} entries`)
+    .max(eventKinds.length)
     .meta({ description: descriptions.kinds }),
   Enabled: flag(`${descriptions.enabled} When it is enabled again, it continues where it was.`),
 };
@@ -114,24 +110,19 @@ const mostOverlap = 168;
 export const rotation = z
   .strictObject({
     OverlapHours: z
-      .int('must be a whole number')
-      .min(0, 'must be 0 or more')
-      .max(mostOverlap, `must be at most ${mostOverlap}`)
+      .int()
+      .min(0)
+      .max(mostOverlap)
       .default(24)
       .meta({ description: 'For how many hours the previous secret also signs; use 0 if it has leaked.' }),
   })
   .meta({ id: 'WebhookRotation', description: 'How a secret is replaced.' });
 export const replay = z
   .strictObject({
-    Cursor: z
-      .string('must be a text in quotes')
-      .max(longestCursor, `must have at most ${longestCursor} characters`)
-      .nullable()
-      .default(null)
-      .meta({
-        description:
-          'A `Cursor` of a delivery or of the feed of changes: events after it are sent again; `now`: only events from now on; null: all events that are kept.',
-      }),
+    Cursor: z.string().max(longestCursor).nullable().default(null).meta({
+      description:
+        'A `Cursor` of a delivery or of the feed of changes: events after it are sent again; `now`: only events from now on; null: all events that are kept.',
+    }),
   })
   .meta({ id: 'WebhookReplay', description: 'The place in the feed from which events are sent again.' });
 

@@ -169,6 +169,13 @@ describe('each fault names its path, its value and what is allowed', () => {
       'Locations[0].Resources[0].Capacity: is 2.5; must be a whole number',
     ],
     [
+      withRoom({ Capacity: 'many' }),
+      'InvalidType',
+      '/Locations/0/Resources/0/Capacity',
+      'Capacity',
+      'Locations[0].Resources[0].Capacity: is "many"; must be a whole number',
+    ],
+    [
       withRoom({ Equipment: ['a', null] }),
       'InvalidType',
       '/Locations/0/Resources/0/Equipment/1',
@@ -215,7 +222,14 @@ describe('each fault names its path, its value and what is allowed', () => {
       'InvalidValue',
       '/Locations/0/OpeningRules/0/ValidFrom',
       'ValidFrom',
-      'Locations[0].OpeningRules[0].ValidFrom: is "2026-02-30"; must be a date such as 2026-12-24',
+      'Locations[0].OpeningRules[0].ValidFrom: is "2026-02-30"; must be a date such as 2027-02-01',
+    ],
+    [
+      withRule({ ValidFrom: 20260202 }),
+      'InvalidType',
+      '/Locations/0/OpeningRules/0/ValidFrom',
+      'ValidFrom',
+      'Locations[0].OpeningRules[0].ValidFrom: is 20260202; must be a date such as 2027-02-01',
     ],
     [
       withRule({ ValidFrom: '2026-02-02', ValidTo: '2026-02-01' }),
