@@ -1,6 +1,6 @@
 /** Displays, and the frames that they are sent (contract 8 and 9). */
 import type { DisplayGrant } from '../context.ts';
-import type { PlannedSlot, RoomStatus, SlotChange } from './state.ts';
+import type { Freshness, PlannedSlot, RoomStatus, SlotChange } from './state.ts';
 
 export const privacyLevels = ['Title', 'Organizer', 'BusyOnly'] as const satisfies DisplayGrant['privacy'][];
 export type Privacy = DisplayGrant['privacy'];
@@ -58,16 +58,9 @@ export const slotChangeKinds = [
 export type DisplaySlot = PlannedSlot & { bookingId: number; checkedInAt: number | null };
 
 /** What a sign shows of its room; the same object for all readers of one level of privacy. */
-export type RoomSnapshot = {
+export type RoomSnapshot = Freshness & {
   kind: 'snapshot';
-  /** A hash of the content, the same in every process. */
-  cursor: string;
-  serverTime: number;
-  /** The latest instant at which the content was known to be right. */
-  asOf: number;
   staleAfterSeconds: number;
-  /** The instant from which on the content should no longer be relied on. */
-  trustUntil: number;
   timeZone: string;
   /** The offsets of the zone, each from an instant on, for devices with outdated zone rules. */
   zoneOffsets: { from: number; offsetMinutes: number }[];
@@ -92,15 +85,8 @@ export type RoomSnapshot = {
   nextChangeAt: number | null;
 };
 
-/** A sign that the stream is alive, with the latest instant at which the sent content was known to be right. */
-export type DisplayHeartbeat = {
-  kind: 'heartbeat';
-  /** The cursor of the present snapshot; empty on a board, which shows several rooms. */
-  cursor: string;
-  serverTime: number;
-  asOf: number;
-  trustUntil: number;
-};
+/** A sign that the stream is alive. */
+export type DisplayHeartbeat = Freshness & { kind: 'heartbeat' };
 
 /** The last frame of a stream that the server ends. */
 export type DisplayEnded = {

@@ -12,6 +12,17 @@ export type RoomStatus =
   | 'CLOSED'
   | 'OUT_OF_SERVICE';
 
+/** What each frame of a stream says of the content that a sign shows. */
+export type Freshness = {
+  /** Of the present snapshot: a hash of its content, the same in every process; empty in heartbeats of a board. */
+  cursor: string;
+  serverTime: number;
+  /** The latest instant at which the content was known to be right. */
+  asOf: number;
+  /** The instant from which on the content should no longer be relied on. */
+  trustUntil: number;
+};
+
 export type TimedSlot = {
   /** False for a lesson that is shown only because it was cancelled or has moved away. */
   occupies: boolean;

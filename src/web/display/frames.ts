@@ -1,34 +1,30 @@
 /** The GraphQL documents, and their answers as the page uses them: instants are milliseconds since 1970. */
-import type { PlannedSlot, Schedule } from '../../displays/state.ts';
+import type { Freshness, PlannedSlot, Schedule } from '../../displays/state.ts';
 import { inPlace } from '../bidi.ts';
 import type { ZoneOffsets } from './clock.ts';
 
 export type ShownSlot = PlannedSlot & { bookingId: string };
 
-export type ShownRoom = Schedule<ShownSlot> & {
-  cursor: string;
-  serverTime: number;
-  asOf: number;
-  staleAfterSeconds: number;
-  trustUntil: number;
-  timeZone: string;
-  zoneOffsets: ZoneOffsets;
-  resource: {
-    id: string;
-    name: string;
-    locationId: string;
-    locationName: string;
-    capacity: number | null;
-    equipment: string[];
-    active: boolean;
+export type ShownRoom = Schedule<ShownSlot> &
+  Freshness & {
+    staleAfterSeconds: number;
+    timeZone: string;
+    zoneOffsets: ZoneOffsets;
+    resource: {
+      id: string;
+      name: string;
+      locationId: string;
+      locationName: string;
+      capacity: number | null;
+      equipment: string[];
+      active: boolean;
+    };
   };
-};
 
-export type ReceivedHeartbeat = { cursor: string; serverTime: number; asOf: number; trustUntil: number };
 export type ReceivedEnd = { reason: string; serverTime: number; retryAfterSeconds: number | null };
 export type ReceivedFrame =
   | { kind: 'snapshot'; snapshot: ShownRoom }
-  | ({ kind: 'heartbeat' } & ReceivedHeartbeat)
+  | ({ kind: 'heartbeat' } & Freshness)
   | ({ kind: 'ended' } & ReceivedEnd);
 
 const snapshotFields = `fragment Plan on DisplaySnapshot { cursor serverTime asOf staleAfterSeconds trustUntil
@@ -88,7 +84,7 @@ export function readSnapshot({ schedule, ...rest }: SentSnapshot): ShownRoom {
 
 export type SentFrame =
   | ({ __typename: 'DisplaySnapshot' } & SentSnapshot)
-  | ({ __typename: 'DisplayHeartbeat' } & ReceivedHeartbeat)
+  | ({ __typename: 'DisplayHeartbeat' } & Freshness)
   | ({ __typename: 'DisplayEnded' } & ReceivedEnd);
 
 export function readFrame(sent: SentFrame): ReceivedFrame {
