@@ -5,7 +5,7 @@ import { recordAct, type Subject } from './acts.ts';
 import type { Act, Versions, Viewer } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
 import type { ReadById } from './db/read-by-id.ts';
-import { NotFound } from './errors.ts';
+import { InvalidInput, memberFault, NotFound } from './errors.ts';
 
 type Versioned = { version: number };
 type Find<Row> = (db: Database, viewer: Viewer, id: number) => Promise<Row | undefined>;
@@ -31,6 +31,9 @@ export const nameTaken = (noun: string) => `Another ${noun} has this name alread
 
 /** The error for an id that is unknown, or another tenant's. */
 export const noRecord = (noun: string) => new NotFound(`There is no ${noun} of this id.`);
+/** A member names a record that this tenant does not have. */
+export const unknownReference = (noun: 'Location' | 'Resource') =>
+  InvalidInput.of(memberFault(`${noun}Id`, `Unknown${noun}`, `there is no ${noun.toLowerCase()} of this id`));
 
 /** Reads by id for those who may. @param check throws for all others */
 export const finderOf =

@@ -14,6 +14,7 @@ import { Conflict, InvalidInput, memberFault, Unavailable } from '../errors.ts';
 import { isExcluded, isLockTimeout } from '../flow/database-errors.ts';
 import { transactAgain } from '../flow/retry.ts';
 import { listOpenIntervals } from '../opening-hours/service.ts';
+import { unknownReference } from '../records.ts';
 import { policyColumns } from '../tenants/service.ts';
 import { minute } from '../time/durations.ts';
 import { type BookingKind, busySubject } from './booking.ts';
@@ -106,8 +107,7 @@ async function selectRooms(
     left join policy on policy.mandator_id = resource.mandator_id and policy.id = resource.policy_id
     where resource.mandator_id = ${mandatorId} and resource.id = any (${ids}::bigint[])
     order by resource.id ${locking}`.execute(db);
-  if (rows.length < new Set(ids).size)
-    throw InvalidInput.of(memberFault('ResourceId', 'UnknownResource', 'there is no resource of this id'));
+  if (rows.length < new Set(ids).size) throw unknownReference('Resource');
   return rows;
 }
 

@@ -170,7 +170,7 @@ export const routes: Route[] = [
     problems: {
       ...forOthers,
       409: 'The booking is over, released, or was not created here.',
-      412: 'The record has changed since the version of `If-Match`.',
+      412: versionProblems[412],
     },
     handle: async ({ db }, { viewer, params, query, headers }) => {
       const versions = readOptionalIfMatch(headers);
@@ -241,7 +241,7 @@ export const routes: Route[] = [
     problems: {
       ...forThoseAtTheDoor,
       409: 'The resource is occupied at that time, see `Conflicts`; or the booking is over, cancelled, released, or was not created here.',
-      412: 'The record has changed since the version of `If-Match`.',
+      412: versionProblems[412],
     },
     handle: async ({ db }, { viewer, params, body, headers }) => {
       const versions = readOptionalIfMatch(headers);

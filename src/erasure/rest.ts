@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { id } from '../query-parameters.ts';
 import { forAdmins, type Route, route } from '../rest/route.ts';
-import { readOptionalIfMatch, recordAnswer } from '../rest/versions.ts';
+import { readOptionalIfMatch, recordAnswer, versionProblems } from '../rest/versions.ts';
 import { erasePerson } from './service.ts';
 import { erased, erasure } from './wire.ts';
 
@@ -32,7 +32,7 @@ export const routes: Route[] = [
     problems: {
       403: forAdmins,
       409: 'The tenant would have no active Admin left, or the person is that of a display.',
-      412: 'The record has changed since the version of `If-Match`.',
+      412: versionProblems[412],
     },
     handle: async ({ db }, call) => {
       const versions = readOptionalIfMatch(call.headers);

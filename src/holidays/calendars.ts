@@ -9,7 +9,7 @@ import { readById } from '../db/read-by-id.ts';
 import { checkRecordLimit } from '../db/record-limit.ts';
 import { keepRow } from '../db/row-lock.ts';
 import { InvalidInput, memberFault } from '../errors.ts';
-import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, lockOne } from '../records.ts';
+import { changeHeld, deleteHeld, finderOf, getterOf, type HeldKind, lockOne, unknownReference } from '../records.ts';
 import { Unreadable } from '../time/ical-lines.ts';
 import { checkDates } from '../time/period.ts';
 import { type Holiday, type ReadHolidays, readHolidays } from './reading.ts';
@@ -88,7 +88,7 @@ async function readSource({ ics, url }: IcsSource, { needed }: { needed: boolean
 /** Locks the location against deletion. @throws InvalidInput for a location that is not of this tenant */
 async function checkLocation(trx: Transaction, mandatorId: number, id: number | null | undefined): Promise<void> {
   if (id == null || (await keepRow(trx, 'location', mandatorId, id))) return;
-  throw invalid('LocationId', 'UnknownLocation', 'there is no location of this id');
+  throw unknownReference('Location');
 }
 
 /** @throws Forbidden, InvalidInput, Conflict */

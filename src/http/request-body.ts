@@ -1,6 +1,6 @@
 /** Reads the bytes of request bodies. Only this module waits for a client's bytes, and gives up clients that send too slowly. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { RequestTimeout, UnsupportedMediaType } from '../errors.ts';
+import { Malformed, RequestTimeout, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, mostOfImport, openMemory } from './body-memory.ts';
 
 /** How slowly a body may arrive: settings under `Limits`. */
@@ -183,5 +183,21 @@ export async function* streamBytes(request: IncomingMessage, pace: Pace): AsyncG
       () => request.resume(),
       () => {},
     );
+  }
+}
+
+/** @throws Malformed */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw new Malformed('The body is empty: send JSON.');
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Malformed('The body is not UTF-8; encode it as UTF-8.');
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Malformed(`The body is not JSON: ${(error as Error).message}.`);
   }
 }

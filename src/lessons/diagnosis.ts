@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
+import { toSecond } from '../log.ts';
 import { openStatuses } from './batch.ts';
 import { isWorkedOn } from './next.ts';
 import { remedyFor } from './setbacks.ts';
@@ -20,8 +21,6 @@ type Troubled = {
   isWorkedOn: boolean;
   behind: number;
 };
-
-const toSecond = (time: Date) => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
 function describe({ batch, starts, trouble, since, next, isWorkedOn, behind }: Troubled): Finding {
   const again = isWorkedOn

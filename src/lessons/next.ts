@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts';
 import { executePrepared } from '../db/prepared.ts';
 import { lockClasses } from '../flow/locks.ts';
 import type { BatchKey } from './batch.ts';
+import { openStatuses } from './batch.ts';
 import { lessonList, member, replaceField } from './fields.ts';
 
 /** The greatest `BodySize.weight` of a short batch, about a second's work. Lessons of replaced jobs count too. */
@@ -13,7 +14,7 @@ const shortUpTo = 1_000;
 /** The lane of a batch, as far as the request determines it. */
 export const laneOf = (weight: number): 'short' | 'long' => (weight > shortUpTo ? 'long' : 'short');
 
-export const isOpen = sql<boolean>`import_status in ('AwaitingLessonCreation', 'AwaitingLessonProcessing')`;
+export const isOpen = sql<boolean>`import_status in (${sql.join(openStatuses.map((status) => sql.lit(status)))})`;
 /** SQL: whether there are batches to import. */
 export const hasOpen = sql<boolean>`exists (select from batch where ${isOpen})`;
 

@@ -5,6 +5,7 @@
 import {
   type IcalComponent,
   type IcalProperty,
+  linesOf,
   propertiesOf,
   propertyOf,
   readComponents,
@@ -102,7 +103,7 @@ function exceptionOf(lines: readonly string[], master: IcalComponent, original: 
 export function declineObject(text: string, occurrence: string, reader: ObjectReader): string | undefined {
   const calendar = readComponents(text);
   const zones = readZones(calendar, reader.window, reader.timeZone);
-  const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r\n|\n|\r/);
+  const lines = linesOf(text);
   const blocks = blocksOf(lines, calendar);
   const master = blocks.find(({ event }) => !propertyOf(event, 'RECURRENCE-ID'));
   const original = Date.parse(occurrence);

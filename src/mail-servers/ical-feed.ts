@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { openSlices } from '../flow/slices.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
-import { readDuration, Unreadable } from '../time/ical-lines.ts';
+import { readDuration, Unreadable, unfolded } from '../time/ical-lines.ts';
 
 export type IcalFeed = {
   /** The text of each appointment or series, by UID or else by a hash of its content. */
@@ -65,7 +65,7 @@ export async function splitFeed(text: string, signal: AbortSignal): Promise<Ical
   }
 
   const nextSlice = openSlices();
-  for (const [line] of text.replace(/\r?\n[ \t]/g, '').matchAll(/[^\r\n]+/g)) {
+  for (const [line] of unfolded(text).matchAll(/[^\r\n]+/g)) {
     if ((lines += 1) > mostLines) throw new Unreadable(`it has more than ${mostLines} lines`);
     if (lines % 500 === 0) {
       await nextSlice();

@@ -1,5 +1,6 @@
 /** Sends nothing for a while after a mail server has refused the account, as further attempts might lock the account. */
 import type { MailServerSettings } from '../config.ts';
+import { toSecond } from '../log.ts';
 import { minute } from '../time/durations.ts';
 import { AccountRefused } from './faults.ts';
 
@@ -30,7 +31,7 @@ export function openLockout({
 
   function fault(): AccountRefused {
     const again = new Date(until);
-    const when = again.toISOString().replace(/\.\d+Z$/, 'Z');
+    const when = toSecond(again);
     return new AccountRefused(
       `${said}; are ${named} of MailServer right? The account is not used again before ${when}.`,
       again,

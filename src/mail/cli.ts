@@ -1,5 +1,6 @@
 import { type AddCommands, CommandFailed, commandGroup } from '../cli/command.ts';
 import { formatMinute, formatTable } from '../cli/output.ts';
+import { toSecond } from '../log.ts';
 import {
   type CalendarStatus,
   type ListedItems,
@@ -86,14 +87,12 @@ function findWaiting(calendar: CalendarStatus): Waiting | undefined {
     : undefined;
 }
 
-const second = (at: Date) => at.toISOString().replace(/\.\d+Z$/, 'Z');
-
 function describeReadings(count: number, waiting: readonly Waiting[], whole: boolean): string {
   const now = count - waiting.length;
   const asWhole = whole ? ', as a whole' : '';
   const lines = waiting.map(
     ({ calendar, until, why }) =>
-      `${calendar.mandator}/${calendar.resourceName} (${calendar.mailbox}) waits until ${second(until)}: ${why}.`,
+      `${calendar.mandator}/${calendar.resourceName} (${calendar.mailbox}) waits until ${toSecond(until)}: ${why}.`,
   );
   if (now > 0)
     lines.unshift(`${now} ${now === 1 ? 'calendar is' : 'calendars are'} read by the worker within seconds${asWhole}.`);

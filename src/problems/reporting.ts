@@ -6,6 +6,7 @@ import type { Context, Viewer } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { InvalidInput, LimitExceeded, memberFault } from '../errors.ts';
+import { unknownReference } from '../records.ts';
 import { type NewProblem, type RoomProblem, selectProblems } from './stored.ts';
 
 /** The most open problems of one display. */
@@ -21,8 +22,7 @@ const retryWhenFull = 3_600;
 export async function reportProblem(context: Context, viewer: Viewer, problem: NewProblem): Promise<RoomProblem> {
   const displayId = getOwnDisplay(viewer);
   const key = problem.key ?? randomUUID();
-  if (!mayShow(viewer, problem.resourceId))
-    throw InvalidInput.of(memberFault('ResourceId', 'UnknownResource', 'there is no resource of this id'));
+  if (!mayShow(viewer, problem.resourceId)) throw unknownReference('Resource');
   checkRate(context, viewer, displayId);
   return await context.db.transaction().execute(async (trx) => {
     // Reports of one display take turns, so that the count of its open problems is exact.

@@ -3,7 +3,16 @@ import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
 import { Malformed, TooLarge, UnsupportedMediaType } from '../errors.ts';
 import { type BodySender, openMemory } from '../http/body-memory.ts';
-import { type BodyLimits, codingOf, hasBody, isJson, largestOf, type Pace, streamBytes } from '../http/request-body.ts';
+import {
+  type BodyLimits,
+  codingOf,
+  hasBody,
+  isJson,
+  largestOf,
+  type Pace,
+  parseJson,
+  streamBytes,
+} from '../http/request-body.ts';
 
 const tooLarge = (most: number) => new TooLarge(`The body is larger than ${most} bytes; send less at a time.`);
 
@@ -74,20 +83,5 @@ export async function readJson(
     return parseJson(memory.bytes());
   } finally {
     memory.clear();
-  }
-}
-
-function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) throw new Malformed('The body is empty: send JSON.');
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new Malformed('The body is not UTF-8; encode it as UTF-8.');
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Malformed(`The body is not JSON: ${(error as Error).message}.`);
   }
 }

@@ -6,8 +6,8 @@ import type { Database, Transaction } from '../db/database.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
-import { Conflict, InvalidInput, memberFault } from '../errors.ts';
-import { finderOf, getterOf } from '../records.ts';
+import { Conflict } from '../errors.ts';
+import { finderOf, getterOf, unknownReference } from '../records.ts';
 import { changeRecord, insertRecord, type RecordKind } from './records.ts';
 import { withZoneName } from './time-zones.ts';
 
@@ -64,7 +64,7 @@ export const holdLocation = (trx: Transaction, mandatorId: number, id: number): 
 
 /** @throws InvalidInput without a location; Conflict for a retired one */
 export function checkActive(location: Location | undefined): Location {
-  if (!location) throw InvalidInput.of(memberFault('LocationId', 'UnknownLocation', 'there is no location of this id'));
+  if (!location) throw unknownReference('Location');
   if (!location.active) throw new Conflict('The location is not active; set it to active first.');
   return location;
 }

@@ -62,10 +62,13 @@ function readProperty(name: string, rest: string): IcalProperty {
 
 type Open = { name: string; properties: IcalProperty[]; components: IcalComponent[] };
 
-/** Splits a text into unfolded lines. */
-function unfold(text: string): string[] {
+/** The text with its folded lines as one each (RFC 5545, 3.1). */
+export const unfolded = (text: string): string => text.replace(/\r?\n[ \t]/g, '');
+export const linesOf = (text: string): string[] => unfolded(text).split(/\r\n|\n|\r/);
+
+function readLines(text: string): string[] {
   if (text.length > mostCharacters) throw new Unreadable(`it has more than ${mostCharacters} characters`);
-  const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r\n|\n|\r/);
+  const lines = linesOf(text);
   if (lines.length > mostLines) throw new Unreadable(`it has more than ${mostLines} lines`);
   return lines;
 }
@@ -75,7 +78,7 @@ export function readComponents(text: string): IcalComponent {
   const root: Open = { name: '', properties: [], components: [] };
   const open: Open[] = [root];
   let count = 0;
-  for (const line of unfold(text)) {
+  for (const line of readLines(text)) {
     const name = /^[\w-]{1,64}(?=[;:])/.exec(line)?.[0].toUpperCase();
     if (name === undefined) continue;
     const value = () =>

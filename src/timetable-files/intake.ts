@@ -6,7 +6,7 @@ import type { Context, Viewer } from '../context.ts';
 import { Malformed, TooLarge } from '../errors.ts';
 import { openPlaces } from '../flow/places.ts';
 import { personSends, readBeginning } from '../http/body-memory.ts';
-import { largestOf } from '../http/request-body.ts';
+import { largestOf, parseJson } from '../http/request-body.ts';
 import { openSpool, type Spool } from '../lessons/service.ts';
 import type { ReadBytes } from './text.ts';
 import { mostFiles } from './wire.ts';
@@ -150,7 +150,7 @@ async function takeIn(body: AsyncIterable<Uint8Array>, spool: Spool, mostBytes: 
     keep(Buffer.from(bytes.subarray(from)));
   }
   return {
-    sent: parse(Buffer.concat(rest)),
+    sent: parseJson(Buffer.concat(rest)),
     read: (file) => {
       const { at, length } = files[file] ?? { at: 0, length: 0 };
       return async function* () {
@@ -162,13 +162,4 @@ async function takeIn(body: AsyncIterable<Uint8Array>, spool: Spool, mostBytes: 
       };
     },
   };
-}
-
-function parse(bytes: Buffer): unknown {
-  if (bytes.length === 0) throw new Malformed('The body is empty: send JSON.');
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw new Malformed(`The body is not JSON in UTF-8: ${(error as Error).message}.`);
-  }
 }
