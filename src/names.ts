@@ -32,8 +32,14 @@ export const longest = {
   url: 2_000,
 };
 
+/** A logo: its bytes, and its longest side in pixels. */
+export const largestLogo = { bytes: 65_536, pixels: 2_000 };
+
 /** The most characters of the keys, names and other texts of lessons, and the most names in a list (contract 4.1). */
 export const lessonLimits = { key: 128, name: 200, text: 4_000, names: 200 };
+
+/** The members of the API at the beginning of a message: `input.name: …`. */
+export const leadingMembers = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
 
 /**
  * Whether a file of a timetable is JSON: it is called so, or begins as a list of objects or an object does. A CSV may begin with

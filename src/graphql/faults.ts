@@ -15,6 +15,7 @@ import {
 } from 'graphql';
 import { DomainError, type FieldError } from '../errors.ts';
 import { upperFirst } from '../fields.ts';
+import { leadingMembers } from '../names.ts';
 import type { Resolver } from './arguments.ts';
 import { inNames, nameOf } from './names.ts';
 
@@ -108,11 +109,9 @@ function placeOf({ field, pointer }: FieldError, spelling: Spelling): string | n
   return outer === undefined ? `${body}${respelled}` : `${outer}${respelled.slice(name.length + 1)}`;
 }
 
-const leadingNames = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
-
 /** The faults of an error that are named only in its message. */
 function faultsOf({ message, code }: DomainError, { places }: Spelling): FieldError[] {
-  const paths = leadingNames.exec(message)?.[1]?.split(', ') ?? [];
+  const paths = leadingMembers.exec(message)?.[1]?.split(', ') ?? [];
   return paths.flatMap((path) => {
     const [first = '', ...others] = path.split(/[.[\]]+/).filter((part) => part !== '');
     const place = places.get(first);

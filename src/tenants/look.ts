@@ -5,10 +5,9 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { Database } from '../db/database.ts';
+import { largestLogo } from '../names.ts';
 
-const mostBytes = 65_536;
-/** The longest side of a logo. */
-const mostPixels = 2_000;
+const { bytes: mostBytes, pixels: mostPixels } = largestLogo;
 /** `data:image/jpeg;base64,`, and four characters for three bytes. */
 const longest = 23 + Math.ceil(mostBytes / 3) * 4;
 const form = /^data:(image\/(?:png|jpeg|webp));base64,([A-Za-z0-9+/]+={0,2})$/;

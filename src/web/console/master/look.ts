@@ -1,5 +1,6 @@
 /** The colour and the logo of the school's signs and boards. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { largestLogo } from '../../../names.ts';
 import type { Refusal } from '../client.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -11,9 +12,9 @@ import { LookPreview, readPicture } from './look-preview.ts';
 /** Empty texts for none. The logo is a data URL. */
 export type Look = { colour: string; logo: string };
 
-/** The same limits as the server's. */
+/** The same as the server's. */
 const types = ['image/png', 'image/jpeg', 'image/webp'];
-const [mostBytes, mostPixels] = [65_536, 2_000];
+const { bytes: mostBytes, pixels: mostPixels } = largestLogo;
 /** The first colour that the picker offers. */
 const firstColour = '#1e6b47';
 

@@ -1,5 +1,6 @@
 /** Tells people why something was refused and what to do, with the trace id to copy. */
 import { useRef } from 'preact/hooks';
+import { leadingMembers } from '../../../names.ts';
 import type { Refusal } from '../client.ts';
 import { dayAt, dayText, minute, momentText, ownZone } from '../clock.ts';
 import type { Fault } from '../fault.ts';
@@ -55,9 +56,6 @@ function sayLimit({ code, limit }: Fault, timeZone: string): string {
   ];
   return said.filter(Boolean).join(' ');
 }
-
-/** The members of the API at the beginning of a message: `input.name: …`. */
-const leadingMembers = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
 
 /** The label of a member of the API; its name if no form has it. */
 function labelAt(member: string): string {
