@@ -17,6 +17,8 @@ export const positive = (description: string) => z.int().min(1).max(mostId).meta
 export const text = (most: number, description: string) => z.string().max(most).meta({ description });
 export const maybeText = (most: number, description: string) => z.string().max(most).nullable().meta({ description });
 export const flag = (description: string) => z.boolean().meta({ description });
+/** A local clock time. */
+export const clockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from 00:00 to 23:59');
 /** A local date. */
 export const date = (description: string) => z.iso.date().meta({ description });
 export const instant = (description: string) => z.date().meta({ description });

@@ -8,8 +8,7 @@ import { to as copyTo } from 'pg-copy-streams';
 import { z } from 'zod';
 import { Conflict } from '../errors.ts';
 import { codeOf } from '../flow/database-errors.ts';
-import { connecting } from './database.ts';
-import { PrimaryClient } from './hosts.ts';
+import { openSingle } from './direct.ts';
 import { isOurSequence, ourSchema } from './our-schema.ts';
 import { inspectTableFile, type TablePart, type TableText, writeTableFile } from './table-file.ts';
 
@@ -31,8 +30,7 @@ export type Backup = z.output<typeof head>;
 export const backupShapes = { head, table, name: 'a backup' };
 
 export async function connect(url: string): Promise<pg.Client> {
-  const client = new PrimaryClient({ ...connecting(url), application_name: 'roomgate backup' });
-  client.on('error', () => {});
+  const client = openSingle(url, 'backup');
   await client.connect();
   // The reader of a pipe, or a disk, may be slow; and one session of a restore waits for another that writes.
   await client.query(`select set_config(name, '0', false)

@@ -17,15 +17,18 @@ const hearTimeout = 1_000;
 export const notDirect =
   'LISTEN receives nothing from other connections, as through PgBouncer in transaction mode, which does not support session locks either; set DatabaseUrl to a direct connection, and PooledDatabaseUrl to PgBouncer';
 
-export function openProbe(url: string): pg.Client {
+/** A connection outside of all pools. Its loss shows itself by the next statement. */
+export function openSingle(url: string, purpose: string, answerTimeoutMs?: number): pg.Client {
   const client = new PrimaryClient({
     ...connecting(url),
-    application_name: 'roomgate probe',
-    query_timeout: answerTimeout,
+    application_name: `roomgate ${purpose}`,
+    ...(answerTimeoutMs && { query_timeout: answerTimeoutMs }),
   });
   client.on('error', () => {});
   return client;
 }
+
+export const openProbe = (url: string): pg.Client => openSingle(url, 'probe', answerTimeout);
 
 /**
  * Finds the host that takes writes among several in a URL, so that the first connection of a command does not fail only

@@ -7,8 +7,8 @@ import type pg from 'pg';
 import { backOff, keepDoing, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import { connections } from './connections.ts';
-import { connecting, type Database, openDatabase, poolOf, setUpSession } from './database.ts';
-import { PrimaryClient } from './hosts.ts';
+import { type Database, openDatabase, poolOf, setUpSession } from './database.ts';
+import { openSingle } from './direct.ts';
 
 /** A place in the WAL. Positions of different timelines cannot be compared: a promotion begins another one. */
 export type WalPlace = { timeline: string; position: number };
@@ -82,15 +82,7 @@ export function checkFit(standing: ServerState, primary: Pick<ServerState, 'syst
   throw new Unfit('it accepts writes, so it no longer follows the primary');
 }
 
-export function openLook(url: string): pg.Client {
-  const client = new PrimaryClient({
-    ...connecting(url),
-    application_name: 'roomgate standby',
-    query_timeout: answerTimeout,
-  });
-  client.on('error', () => {});
-  return client;
-}
+export const openLook = (url: string): pg.Client => openSingle(url, 'standby', answerTimeout);
 
 type OpenedStandby = {
   db: Database;

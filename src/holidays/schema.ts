@@ -4,6 +4,7 @@ import { isWebAddress, recordOf, toFields, wrongWebAddress } from '../fields.ts'
 import { longest } from '../names.ts';
 import { storableText } from '../storable.ts';
 import { readDate } from '../time/days.ts';
+import { isUsual } from '../time/period.ts';
 import { type Holiday, longestDays, mostHolidays } from './reading.ts';
 
 /** The address in a body or a tenant file. */
@@ -19,7 +20,7 @@ export const url = z
 const date = z.iso.date();
 const holiday = z
   .strictObject({
-    FromDate: date.refine((day) => day >= '1900' && day < '3000', 'must be a date from 1900 to 2999'),
+    FromDate: date.refine(isUsual, 'must be a date from 1900 to 2999'),
     ToDate: date,
     Name: storableText.max(longest.name).default(''),
   })

@@ -3,7 +3,7 @@
  * whole list, such as overlaps.
  */
 import { z } from 'zod';
-import { date, id, recordOf, toFields } from '../fields.ts';
+import { clockTime, date, id, recordOf, toFields } from '../fields.ts';
 import { longest } from '../names.ts';
 import { storableText } from '../storable.ts';
 import type { OpeningException, OpeningRule, Period } from './local-hours.ts';
@@ -15,10 +15,7 @@ const mostExceptions = 1_000;
 const week = 7;
 
 export const clocks = {
-  Opens: z
-    .string()
-    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time from 00:00 to 23:59')
-    .meta({ maxLength: 5, description: 'Local clock time.' }),
+  Opens: clockTime.meta({ maxLength: 5, description: 'Local clock time.' }),
   Closes: z
     .string()
     .regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'must be a time from 00:00 to 24:00')

@@ -1,17 +1,13 @@
 /** The request with the files of a timetable, and its answer, as REST and GraphQL have them. */
 import { z } from 'zod';
-import { count, date, recordOf, sentText } from '../fields.ts';
+import { clockTime, count, date, recordOf, sentText } from '../fields.ts';
 import { acceptedBatch, conflictRule } from '../lessons/service.ts';
 import { longest } from '../names.ts';
 import { storableText } from '../storable.ts';
 import type { ColumnName } from './headings.ts';
 
 const text = (most: number, description: string) => storableText.min(1).max(most).meta({ description });
-const clock = (description: string) =>
-  z
-    .string()
-    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a clock time such as 08:00')
-    .meta({ description });
+const clock = (description: string) => clockTime.meta({ description });
 const list = <Item extends z.core.$ZodType>(item: Item, most: number, description: string) =>
   z.array(item).max(most).default([]).meta({ description });
 
