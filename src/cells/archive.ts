@@ -9,7 +9,7 @@ import { passIdsOf } from '../db/id-ranges.ts';
 import { openSnapshot } from '../db/snapshot.ts';
 import { damaged, type TablePart, type TableText, withTableFile, writeTableFile } from '../db/table-file.ts';
 import { Conflict } from '../errors.ts';
-import { codeOf } from '../flow/database-errors.ts';
+import { codeOf, isDuplicate, isExcluded } from '../flow/database-errors.ts';
 import { ownIdsRemedy } from './checks.ts';
 import { unguarded } from './guards.ts';
 import { aloneIn, findRest, getServed } from './resting.ts';
@@ -126,7 +126,7 @@ export async function readArchive(db: Database, file: string): Promise<Archived>
         for await (const rows of part.rows) {
           const inserted = await insertRows(trx, name, rows, { where: sql`${sql.ref(key)} = ${id}` }).catch(
             (error: Error & { detail?: string }) => {
-              if (codeOf(error) === '23505' || codeOf(error) === '23P01')
+              if (isDuplicate(error) || isExcluded(error))
                 throw new Conflict(
                   `Another tenant here uses a value that must be unique to ${code}, such as the same PIN. Nothing was changed. PostgreSQL says of ${name}: ${error.detail ?? error.message}`,
                 );

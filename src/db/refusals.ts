@@ -3,7 +3,7 @@
  * stays ready (docs/decisions/0023-ready-on-a-full-disk.md); the log, a counter, /readyz and the doctor tell operators.
  */
 import type pg from 'pg';
-import { codeOf, isUnwritable } from '../flow/database-errors.ts';
+import { isReadOnly, isUnwritable } from '../flow/database-errors.ts';
 import type { Log } from '../log.ts';
 import { minute } from '../time/durations.ts';
 
@@ -21,7 +21,7 @@ export const causes: Record<Cause, { text: string; remedy: string }> = {
   },
 };
 
-export const causeOf = (error: unknown): Cause => (codeOf(error) === '25006' ? 'ReadOnly' : 'DiskFull');
+export const causeOf = (error: unknown): Cause => (isReadOnly(error) ? 'ReadOnly' : 'DiskFull');
 
 export type Refusals = {
   /** Watches the server's errors on a connection. */

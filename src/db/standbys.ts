@@ -6,7 +6,7 @@
  */
 import { type Config, ConfigError } from '../config.ts';
 import { type Finding, findingsOf, ok } from '../finding.ts';
-import { codeOf, isCancelled, isOutage } from '../flow/database-errors.ts';
+import { codeOf, isCancelled, isOutage, isReadOnly } from '../flow/database-errors.ts';
 import { hostsOf } from '../flow/database-urls.ts';
 import { openGathering } from '../flow/gather.ts';
 import type { Log } from '../log.ts';
@@ -60,7 +60,7 @@ async function readPrimary(url: string): Promise<ServerState> {
 function reasonToRepeat(error: unknown): Answered | undefined {
   // A statement that takes too long at a standby takes too long at the primary, too.
   if (!isOutage(error) || isCancelled(error)) return undefined;
-  if (codeOf(error) === '25006') return 'Writes';
+  if (isReadOnly(error)) return 'Writes';
   return /^40/.test(codeOf(error)) ? 'Conflict' : 'Failed';
 }
 

@@ -69,8 +69,11 @@ export function isOutage(error: unknown): boolean {
 /** The tenant is being moved, so nothing is written for it (sql/000078_resting_tenants.sql). */
 const isTenantResting = (error: unknown): boolean => codeOf(error) === 'RG001';
 
+/** The database is read-only, as a standby is. */
+export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
+
 /** Whether the database takes no writes at the moment: it is read-only, or its disk is full. It may still answer reads. */
-export const isUnwritable = (error: unknown): boolean => /^(25006|53100)$/.test(codeOf(error));
+export const isUnwritable = (error: unknown): boolean => isReadOnly(error) || codeOf(error) === '53100';
 
 /** A schema is missing, or nothing can be made because `search_path` names none that exists. */
 export const isSchemaless = (error: unknown): boolean => codeOf(error) === '3F000';

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { recordOperatorActs } from '../acts.ts';
 import type { Transaction } from '../db/database.ts';
 import { Conflict } from '../errors.ts';
-import { codeOf } from '../flow/database-errors.ts';
+import { isDuplicate } from '../flow/database-errors.ts';
 import { applyCalendars, type WrittenSource } from '../holidays/service.ts';
 import { applyHours, type WrittenHours } from '../opening-hours/service.ts';
 import type { FileDifference, FilePlan, Planned } from './differences.ts';
@@ -171,7 +171,7 @@ async function writeRecords<Record extends Planned>(
 const refuseDuplicate =
   ({ kind, name }: Noun) =>
   (error: unknown): never => {
-    throw codeOf(error) === '23505'
+    throw isDuplicate(error)
       ? new Conflict(
           `A ${kind.toLowerCase()} with a ${name} of the file, or with a TeacherCode of it, has just been written; apply the file again.`,
         )
