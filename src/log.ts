@@ -86,12 +86,27 @@ export function readableLines(level: string): (line: string) => string {
 
 /** Characters that may wait to be written; further lines are lost. */
 const mostWaiting = 16 * 1_048_576;
+/** Milliseconds after which waiting lines are tried again. */
+const tryAgainAfter = 100;
+/** How often a process that ends waits a tenth of a second for a reader. */
+const mostWaitsAtEnd = 5;
 
 /** Standard error. The lines of one turn of the event loop are written together, as writes are most of the cost under load. */
 function standardError(level: string): DestinationStream {
-  const stream = pino.destination({ fd: 2, sync: true, maxLength: mostWaiting });
-  // A full disk must not end the process: lines wait until there is room again.
-  stream.on('error', () => {});
+  // Node.js makes a pipe non-blocking as it opens it: a reader that hangs must not stop the process.
+  void process.stderr;
+  let waitsLeft = 0;
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: mostWaiting, retryEAGAIN: () => waitsLeft-- > 0 });
+  let isTriedAgain = false;
+  // A full disk, or a full pipe that nobody reads, must not end the process: lines wait until there is room again.
+  stream.on('error', () => {
+    if (isTriedAgain) return;
+    isTriedAgain = true;
+    setTimeout(() => {
+      isTriedAgain = false;
+      stream.write('');
+    }, tryAgainAfter).unref();
+  });
   const format = tty.isatty(2) ? readableLines(level) : (line: string) => line;
   let lines = '';
   function flush(): void {
@@ -99,7 +114,11 @@ function standardError(level: string): DestinationStream {
     stream.write(lines);
     lines = '';
   }
-  process.on('exit', flush);
+  process.on('exit', () => {
+    waitsLeft = mostWaitsAtEnd;
+    flush();
+    stream.write('');
+  });
   return {
     write(line) {
       if (lines === '') setImmediate(flush);

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { openLog, readableLines } from '../../src/log.ts';
+import { until } from '../_util/process.ts';
 
 const pin = 'ABCDE-FGHJK-MNPQR-STVWX';
 
@@ -107,6 +109,36 @@ test('a disk that is full ends no process, and its memory is bounded', async () 
   const [told, [code]] = await Promise.all([text(child.stdout as Readable), once(child, 'exit')]);
   await full.close();
   expect([code, told]).toEqual([0, 'bounded\n']);
+});
+
+test('a reader that hangs stops no process: lines wait for it, and an end does not', async () => {
+  const program = `
+    import { once } from 'node:events';
+    import { openLog } from ${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)};
+    const log = openLog('info');
+    const text = 'x'.repeat(1_000);
+    const fill = async () => {
+      for (let line = 0; line < 1_000; line++) {
+        log.info({ line }, text);
+        await new Promise(setImmediate);
+      }
+    };
+    await fill();
+    console.log('goes on');
+    await once(process.stdin, 'data');
+    await fill();
+    process.exit();`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+  child.stderr.pause();
+  const ended = once(child, 'exit');
+  await once(child.stdout, 'data');
+  const lines: number[] = [];
+  const reading = createInterface(child.stderr).on('line', (line) => lines.push(JSON.parse(line).line));
+  await until('the waiting lines are read', () => lines.length === 1_000);
+  expect(lines).toEqual(Array.from({ length: 1_000 }, (_, line) => line));
+  reading.pause();
+  child.stdin.end('\n');
+  expect(await ended).toEqual([0, null]);
 });
 
 test('what libraries and Node.js print are lines of the log, one each and without secrets', async () => {
