@@ -102,6 +102,8 @@ const workSettings = {
   default_transaction_isolation: 'read committed',
   // Imports, backups and migrations have no limit. Unknown to PostgreSQL 16.
   transaction_timeout: 0,
+  statement_timeout: 0,
+  lock_timeout: 0,
 } as const;
 
 /**
@@ -130,17 +132,19 @@ export async function setUpSession(
   settings: Record<string, number | string> = {},
 ): Promise<Backend> {
   const entries = Object.entries({ ...workSettings, ...leaseSettings, ...settings });
-  const { rows } = await client.query<Backend & { version: number }>({
+  const listOf = (texts: unknown[]) => `array[${texts.map((text) => pg.escapeLiteral(String(text))).join(', ')}]`;
+  // In the same message: the time-out of the role may be too short for what follows.
+  const [, { rows }] = (await client.query({
     text: `
+      set statement_timeout = 0;
       with version as (select current_setting('server_version_num')::int / 10000 as version),
         setting as (select set_config(name, value, false)
-          from unnest($1::text[], $2::text[]) as setting (name, value), version
-          where version >= $3 and (name like '%.%' or current_setting(name, true) is not null))
+          from unnest(${listOf(entries.map(([name]) => name))}, ${listOf(entries.map(([, value]) => value))}) as setting (name, value), version
+          where version >= ${leastPostgres} and (name like '%.%' or current_setting(name, true) is not null))
       select pid, backend_start::text as started, version
       from version, pg_stat_get_activity(pg_backend_pid()), (select count(*) from setting) as done`,
-    values: [entries.map(([name]) => name), entries.map(([, value]) => String(value)), leastPostgres],
     query_timeout: connectTimeout,
-  } as pg.QueryConfig);
+  } as pg.QueryConfig)) as unknown as [unknown, pg.QueryResult<Backend & { version: number }>];
   const { version, ...backend } = rows[0]!;
   if (version >= leastPostgres) return backend;
   throw new ConfigError(

@@ -1,8 +1,9 @@
 /** What an administrator has given to the role or the database as defaults of sessions. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { connect } from '../../src/db/backup.ts';
-import { openDatabase, withDatabase } from '../../src/db/database.ts';
+import { openDatabase, setUpSession, withDatabase } from '../../src/db/database.ts';
 import { diagnose } from '../../src/db/diagnosis.ts';
 import { openLog } from '../../src/log.ts';
 import { travel } from '../_util/journey.ts';
@@ -67,6 +68,27 @@ test('they change nothing for the service', async () => {
     }
   },
 );
+
+test('a session begins whatever time-outs it was given', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  await ask(
+    database.url,
+    'create schema slow',
+    `create function slow.pg_backend_pid() returns int volatile language sql as
+      $$ select pg_catalog.pg_backend_pid() from pg_sleep(1.5) $$`,
+    `alter database ${name} set search_path = slow, pg_catalog, public`,
+    `alter database ${name} set lock_timeout = '1s'`,
+    `alter database ${name} set statement_timeout = '1s'`,
+  );
+  const client = new pg.Client(database.url);
+  await client.connect();
+  await setUpSession(client);
+  const { rows } = await client.query(
+    "select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock",
+  );
+  await client.end();
+  expect(rows).toEqual([{ statement: '0', lock: '0' }]);
+});
 
 test('no work is too long, and a backup has instants that each PostgreSQL reads alike', async () => {
   const timeout = sql<{
