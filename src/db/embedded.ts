@@ -27,6 +27,8 @@ export type EmbeddedPostgres = { url: string; directory: string; stop(): Promise
 
 const isRoot = process.getuid?.() === 0;
 const startTimeout = 60_000;
+/** A server that is suspended accepts connections and never answers. */
+const connectTimeout = 10_000;
 
 /** PostgreSQL refuses to run as root: root runs it as `postgres`, or else `nobody` (initdb needs an entry in passwd). */
 export function serverAccount(): SystemAccount {
@@ -175,19 +177,20 @@ export async function startEmbeddedPostgres(
   const password = fs.readFileSync(path.join(data, 'password'), 'utf8').trim();
   const urlOf = (port: number, name: string) => `postgres://roomgate:${password}@127.0.0.1:${port}/${name}`;
 
-  async function connect(port: number): Promise<pg.Client | undefined> {
+  async function connect(port: number): Promise<pg.Client> {
     const client = new pg.Client({
       connectionString: urlOf(port, 'postgres'),
       application_name: 'roomgate claim',
+      connectionTimeoutMillis: connectTimeout,
     });
     client.on('error', () => {});
     try {
       await client.connect();
       await client.query('select pg_advisory_lock_shared($1)', [localServerLock]);
       return client;
-    } catch {
-      await client.end().catch(() => {});
-      return undefined;
+    } catch (error) {
+      client.end().catch(() => {});
+      throw error;
     }
   }
 
@@ -198,11 +201,12 @@ export async function startEmbeddedPostgres(
   /** @throws Error if there is no server after a minute, or if this process is leaving and would have to start it */
   async function claimServer(): Promise<pg.Client> {
     let failure: string | undefined;
+    let refusal: string | undefined;
     let told: string | undefined;
     for (const deadline = Date.now() + startTimeout; ; ) {
       if (Date.now() > deadline)
         throw new Error(
-          `the local PostgreSQL did not become ready${failure ? `: ${failure}` : ''}; its log is ${logFile}`,
+          `the local PostgreSQL did not become ready: ${refusal ?? failure ?? 'it is starting'}; its log is ${logFile}`,
         );
       const file = readPidFile(data);
       if (file && isServerOf(file.pid, data)) {
@@ -210,12 +214,18 @@ export async function startEmbeddedPostgres(
           throw new Error(
             `the local PostgreSQL has the port ${file.port} now, no longer ${port}: restart this process`,
           );
-        const client = file.ready ? await connect(file.port) : undefined;
-        port = client ? file.port : port;
-        if (client) return client;
+        try {
+          if (!file.ready) throw new Error('it is starting');
+          const client = await connect(file.port);
+          port = file.port;
+          return client;
+        } catch (error) {
+          refusal = `its process ${file.pid} admits nobody: ${(error as Error).message}`;
+        }
         await sleep(25);
         continue;
       }
+      refusal = undefined;
       // A server that was started meanwhile is still claimed, so that it is stopped.
       if (isLeaving) throw new Error('this process leaves');
       if (failure && failure !== told) {

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import { ConfigError } from '../../src/config.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
@@ -297,6 +297,27 @@ const skipped = 'SKIPPED: needs root, whose server runs as another account: ';
     fs.copyFileSync(path.join(source, '..', 'package.json'), path.join(project, 'package.json'));
     expect(await startUnder077(path.join(directory, 'owned'), path.join(project, 'src'))).toBe('started 77');
   });
+});
+
+test('a server that admits nobody fails a start in the end, which names its process and what it says', async () => {
+  const folder = path.join(directory, 'shut');
+  const start = () => startEmbeddedPostgres(folder, 'roomgate', openLog('silent'));
+  const server = await start();
+  const { password } = new URL(server.url);
+  await query(server.url, "alter role roomgate password 'another'");
+  const pid = fs.readFileSync(path.join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0];
+  const { now } = Date;
+  let ahead = 0;
+  const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + (ahead += 1_000));
+  try {
+    await expect(start()).rejects.toThrow(
+      `did not become ready: its process ${pid} admits nobody: password authentication failed for user "roomgate"; its log is ${folder}`,
+    );
+  } finally {
+    clock.mockRestore();
+  }
+  await query(server.url.replace(password, 'another'), `alter role roomgate password '${password}'`);
+  await server.stop();
 });
 
 test('programs that lack a library do not run, and the message says what accounts must be able to do', async () => {
