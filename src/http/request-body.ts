@@ -78,7 +78,8 @@ function openClock({ BodySeconds, BodyBytesPerSecond }: Pace, onSlow: (error: Re
   }
   function look(): void {
     const left = timeLeft();
-    if (left > 0) timer = setTimeout(look, left);
+    // It keeps no process alive: while somebody can send, the connection does.
+    if (left > 0) timer = setTimeout(look, left).unref();
     // Bytes that arrived while this process was busy are read first.
     else
       last = setImmediate(() => {

@@ -195,7 +195,11 @@ describe('the memory of bodies that arrive', () => {
 describe('bodies below 1 MiB whose ends do not come', () => {
   let service: Service;
   let tokens: string[];
+  /** Timers that keep this process alive. */
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  let before: number;
   beforeAll(async () => {
+    before = timers();
     service = await startService({ Role: 'Web', Limits__BodySeconds: '300' }, ['R1']);
     tokens = [await service.signIn(), await service.signIn(service.tenant, 'Admin')];
   });
@@ -300,6 +304,11 @@ describe('bodies below 1 MiB whose ends do not come', () => {
     }
     await until('the others are refused', async () => refused >= 4);
     for (const socket of sockets) socket.destroy();
+  });
+
+  test('keep no process alive that has refused them', async () => {
+    await service.stop();
+    await until('no timer is left', () => timers() <= before);
   });
 });
 
