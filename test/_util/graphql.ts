@@ -124,7 +124,6 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
       return createWsClient({
         url: url.replace('http', 'ws'),
         webSocketImpl: WebSocket,
-        lazyCloseTimeout: 1_000,
         jsonMessageReviver: plainId,
         connectionParams: { Authorization: `Bearer ${token}` },
         retryAttempts: 0,
