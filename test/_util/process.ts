@@ -133,10 +133,12 @@ export async function until<T>(
 ): Promise<NonNullable<Exclude<T, false>>> {
   const look = condition.at(-1) as Look<T>;
   const start = performance.now();
-  for (let waited = 0; waited < patienceMs; waited = performance.now() - start) {
+  for (;;) {
+    const waited = performance.now() - start;
     const seen = await look();
     if (seen) return seen as NonNullable<Exclude<T, false>>;
+    // The last look begins after that: a pause may have ended far too late, on a machine that was stopped itself.
+    if (waited >= patienceMs) throw new Error(`not within ${patienceMs} ms: ${condition[0]}`);
     await sleep(Math.min(10 + waited / 20, 50));
   }
-  throw new Error(`not within ${patienceMs} ms: ${condition[0]}`);
 }
