@@ -28,8 +28,10 @@ export function countWrongToken(context: Context, ip: string, kind: keyof typeof
   const { used, resetsAt } = context.rates.count(key);
   if (used <= wrongPerMinute) return;
   const logged = context.once(openLogged);
-  if (!logged.has(key)) context.log.warn({ address: normalizeAddress(ip) }, kinds[kind].said);
-  logged.set(key, true, { noUpdateTTL: true });
+  if (!logged.has(key)) {
+    context.log.warn({ address: normalizeAddress(ip) }, kinds[kind].said);
+    logged.set(key, true);
+  }
   throw LimitExceeded.until(resetsAt, wrongPerMinute, `${kinds[kind].of} in a minute for one address`);
 }
 

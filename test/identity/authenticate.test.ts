@@ -4,6 +4,7 @@ import { decodeJwt, decodeProtectedHeader, exportSPKI, generateKeyPair, importJW
 import { sql } from 'kysely';
 import type { Viewer } from '../../src/context.ts';
 import { createPin, revokePin } from '../../src/identity/service.ts';
+import { countWrongToken } from '../../src/identity/wrong-tokens.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { pepper } from '../_util/pepper.ts';
@@ -295,6 +296,31 @@ describe('of 300 forged tokens in a minute from one address the next is 429', ()
     const ended = await server.token(pin);
     await revokePin(server.context.db, tenant.mandatorId, pinId);
     expect((await from(ended, '10.0.0.1')).status).toBe(401);
+  });
+
+  test('and the log names the address once a minute, not once a request', async () => {
+    const logged = () => server.lines.filter((line) => line.includes('"10.0.0.4"') && line.includes('wrong tokens'));
+    /** How many of 303 are refused: at least three, whatever a window has counted before. */
+    const send = () => {
+      let refused = 0;
+      for (let sent = 0; sent < 303; sent++)
+        try {
+          countWrongToken(server.context, '10.0.0.4', 'tokens');
+        } catch {
+          refused++;
+        }
+      return refused;
+    };
+    // No window ends between two of them.
+    setClock(Date.now());
+    expect(send()).toBe(3);
+    expect(logged()).toHaveLength(1);
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 61_000);
+    // That clock is read once a millisecond.
+    await until(() => send() >= 3 && logged().length > 1);
+    send();
+    clock.mockRestore();
+    expect(logged()).toHaveLength(2);
   });
 
   test('while an expired one counts for nothing, however often it is sent', async () => {
