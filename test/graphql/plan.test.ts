@@ -7,6 +7,7 @@ import {
   GraphQLObjectType,
   type GraphQLOutputType,
   GraphQLSchema,
+  isObjectType,
   type OperationDefinitionNode,
   parse,
   validateSubscriptionArgs,
@@ -17,6 +18,7 @@ import type { GraphqlCall } from '../../src/graphql/builder.ts';
 import { createLimits } from '../../src/graphql/limits.ts';
 import { createPipeline } from '../../src/graphql/pipeline.ts';
 import { planFrames, planQuery } from '../../src/graphql/plan.ts';
+import { readsRecord } from '../../src/graphql/record.ts';
 import { Resolved } from '../../src/graphql/resolved.ts';
 import { wholeSchema } from '../../src/graphql/schema.ts';
 import { TextList } from '../../src/http/large-json.ts';
@@ -201,6 +203,15 @@ describe('a query by its plan', () => {
       'all of it',
     );
   });
+});
+
+test('no plugin wraps the resolver of a field that a plan reads without it', () => {
+  const fields = Object.values(wholeSchema().getTypeMap())
+    .filter((type) => isObjectType(type))
+    .flatMap((type) => Object.values(type.getFields()))
+    .filter(({ extensions }) => extensions[readsRecord]);
+  expect(fields.length).toBeGreaterThan(100);
+  expect(fields.filter(({ extensions }) => extensions['pothosResolveWrapped'] !== false)).toEqual([]);
 });
 
 describe('a plan', () => {
