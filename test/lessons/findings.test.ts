@@ -150,3 +150,27 @@ test('lessons whose rooms are occupied are looked up one by one: none is compare
   expect(rows.map(({ name }) => name)).toEqual(expect.arrayContaining(['staged_job', 'staged_lesson', 'booking_plan']));
   expect(rows.filter(({ count }) => count > 100 * lessons)).toEqual([]);
 });
+
+test('a body with a warning: its findings are looked for with all plans, and only what it writes is found by its keys', async () => {
+  const { db } = service.context;
+  // What the planner may do, by the table that is written at that time.
+  await sql`create table planned (what text, settings text)`.execute(db);
+  await sql`
+    create function record_plans() returns trigger language plpgsql as $$
+    begin
+      insert into planned select tg_table_name, string_agg(current_setting(name), ' ' order by name)
+      from unnest(array['enable_bitmapscan', 'enable_seqscan']) as name;
+      return null;
+    end $$`.execute(db);
+  for (const table of ['booking', 'batch_error'])
+    await sql`create trigger planned after insert on ${sql.table(table)} execute function record_plans()`.execute(db);
+  expect(await client.importJobs([{ JobID: 'planned', LektionList: [{ ...placed(700), odd: 1 }] }])).toMatchObject({
+    ImportStatus: 'LessonsCreated',
+    WarningCount: 1,
+  });
+  const { rows } = await sql`select distinct what, settings from planned order by what`.execute(db);
+  expect(rows).toEqual([
+    { what: 'batch_error', settings: 'on on' },
+    { what: 'booking', settings: 'off off' },
+  ]);
+});
