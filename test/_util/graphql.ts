@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import express from 'express';
 import { createClient as createSseClient } from 'graphql-sse';
-import { createClient as createWsClient } from 'graphql-ws';
+import { type ClientOptions, createClient as createWsClient } from 'graphql-ws';
 import { sql } from 'kysely';
 import WebSocket from 'ws';
 import { type Config, readConfig } from '../../src/config.ts';
@@ -120,13 +120,14 @@ export async function startGraphql(databaseUrl: string, limits: Partial<Config['
     sse(token = 'user') {
       return withPlainIds(createSseClient({ url, headers: { authorization: `Bearer ${token}` }, retryAttempts: 0 }));
     },
-    ws(token = 'user') {
+    ws(token = 'user', more: Partial<ClientOptions> = {}) {
       return createWsClient({
         url: url.replace('http', 'ws'),
         webSocketImpl: WebSocket,
         jsonMessageReviver: plainId,
         connectionParams: { Authorization: `Bearer ${token}` },
         retryAttempts: 0,
+        ...more,
       });
     },
     async stop() {

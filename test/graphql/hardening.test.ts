@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -200,6 +201,20 @@ describe('mutations of one call', () => {
     const { value } = await client.iterate({ query: many }).next();
     expect(value).toMatchObject({ errors: refused });
     await client.dispose();
+  });
+
+  test('as any messages of a WebSocket: of ten times the limit in a minute the next closes it with 1008', async () => {
+    const socket = new WebSocket(limited.url.replace('http', 'ws'), 'graphql-transport-ws');
+    await once(socket, 'open');
+    socket.send('{"type":"connection_init","payload":{"Authorization":"Bearer third"}}');
+    await once(socket, 'message');
+    let answers = 0;
+    socket.on('message', () => answers++);
+    const closed = once(socket, 'close');
+    // More than it takes, where a minute ends meanwhile.
+    for (let sent = 0; sent < 2 * 200 + 1; sent++) socket.send('{"type":"ping"}');
+    expect(String(await closed)).toBe('1008,Too many messages in a minute');
+    expect(answers).toBeGreaterThanOrEqual(199);
   });
 });
 
@@ -553,7 +568,8 @@ describe('a WebSocket', () => {
   test('gets NOT_AUTHENTICATED from the next call when its credential has ended, and is closed with 4401', async () => {
     const tenant = await makeTenant(service.context.db, { code: 'ending' });
     service.admit('ending', tenant);
-    const client = service.ws('ending');
+    // Its WebSocket stays open while nothing is asked.
+    const client = service.ws('ending', { lazy: false, onNonLazyError() {} });
     const closed = new Promise((resolve) => client.on('closed', resolve));
     const ask = () => client.iterate({ query: '{ serverTime }' }).next();
     await ask();
