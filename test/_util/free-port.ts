@@ -1,10 +1,17 @@
 import { once } from 'node:events';
+import fs from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 
-/** A port of this machine on which no server listens. */
+/** The least of the ports that the kernel gives to outgoing connections, and to servers that ask for any. */
+const leastOfKernel = Number.parseInt(fs.readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'), 10);
+const least = 10_000;
+
+/** A port of this machine on which no server listens. The kernel gives it to nobody else until it is used, also after a restart. */
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  // Any, where the kernel gives nearly all.
+  const wanted = least < leastOfKernel / 2 ? least + Math.floor(Math.random() * (leastOfKernel - least)) : 0;
+  const server = net.createServer().listen(wanted, '127.0.0.1');
+  if (!(await once(server, 'listening').catch(() => undefined))) return await freePort();
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
