@@ -592,6 +592,46 @@ describeInBrowser('Every day at the console', () => {
     await close();
   });
 
+  test('Back after the erasure of a person, or of further names, opens no dialog and leads to what was before it', async () => {
+    const { db } = service.context;
+    const email = 'leaving@school.example';
+    await db
+      .insertInto('person')
+      .values({ mandator_id: service.tenant.mandatorId, name: 'Leaving', email, time_zone: 'UTC', role: 'User' })
+      .execute();
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=master&part=locations');
+    await signIn();
+    const dialog = page.getByRole('dialog');
+    const button = (name: string) => page.getByRole('button', { name, exact: true }).first().click();
+    let opened = '';
+    for (const [name, ...fields] of [
+      ['Leaving', `To confirm, type ${email}`, email],
+      ['Erased person', 'Other names and addresses', 'L. Leaving'],
+    ] as const) {
+      await page.getByRole('link', { name: 'Persons', exact: true }).click();
+      await button(name);
+      if (name === 'Leaving') await button('Erase …');
+      await dialog.getByLabel(fields[0], { exact: true }).fill(fields[1]);
+      opened = new URL(page.url()).search;
+      await button('Erase for good');
+      await dialog.waitFor({ state: 'detached' });
+      await page.waitForURL((url) => !/record|dialog/.test(url.search), { waitUntil: 'commit' });
+      await page.getByRole('button', { name: 'Erased person', exact: true }).waitFor();
+      await page.goBack();
+      await page.getByRole('button', { name: 'New location', exact: true }).waitFor();
+      expect({ name, left: await dialog.count() }).toEqual({ name, left: 0 });
+    }
+    // The address of a form from before the erasure.
+    await open(`${opened}&dialog=within`);
+    await dialog.getByText('they are erased in the same way').waitFor();
+    await button('Close');
+    await dialog.waitFor({ state: 'detached' });
+    await page.waitForURL((url) => !/record|dialog/.test(url.search), { waitUntil: 'commit' });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('Back closes a dialog and stays on its screen', async () => {
     const { open, signIn, page, complaints, close } = await openConsole(browser, service);
     await open('?screen=master');
