@@ -14,6 +14,7 @@ import { isRefusal, refusalOf } from './flow/database-errors.ts';
 import { outlast } from './flow/retry.ts';
 import { createHealthApp } from './health-app.ts';
 import { answerClientErrors } from './http/client-errors.ts';
+import { answerHalfClosed } from './http/half-closed.ts';
 import { nodeHttp } from './http/node-http.ts';
 import { askLater, hasBody } from './http/request-body.ts';
 import { type AnsweringSocket, cutStalled } from './http/stalled.ts';
@@ -114,6 +115,7 @@ export async function startServer(
     connection.on('close', () => connections.delete(connection));
   });
   answerClientErrors(server);
+  answerHalfClosed(server);
   const stopLooking = cutStalled(server, connections, config.Limits.StalledReaderSeconds * 1_000);
   server.on('request', (request, response) => {
     const connection: AnsweringSocket = request.socket;
