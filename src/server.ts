@@ -133,10 +133,11 @@ export async function startServer(
   server.on('request', (request, response) => {
     const connection: AnsweringSocket = request.socket;
     if ((connection.unanswered ?? 0) > mostUnanswered) return void connection.destroy();
-    if (hasOneHost(request)) return app.handler(request, response);
-    // The same answer as Node.js gives to a request without Host (RFC 9112, 3.2).
+    const isCoded = !/^(chunked)?$/i.test(request.headers['transfer-encoding'] ?? '');
+    if (hasOneHost(request) && !isCoded) return app.handler(request, response);
+    // For two Hosts the same answer as Node.js gives to a request without one (RFC 9112, 3.2 and 6.1).
     response.shouldKeepAlive = false;
-    response.writeHead(400).end();
+    response.writeHead(isCoded ? 501 : 400).end();
   });
   // Without a listener, Node.js would have the client send a body that may be refused unread.
   server.on('checkContinue', (request, response) => {

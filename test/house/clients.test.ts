@@ -133,6 +133,12 @@ test('two Hosts are 400 for a call and for a WebSocket, and end the connection',
   }
 });
 
+test('501 for a body in another transfer coding', async () => {
+  const about = `Authorization: Bearer ${token}\r\nContent-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\n`;
+  const request = `POST /school/api/v2.0/jobs/create HTTP/1.1\r\nHost: x\r\n${about}\r\n2\r\n[]\r\n0\r\n\r\n`;
+  expect(statusesIn(await exchange(request + request))).toEqual([501]);
+});
+
 /** What each client is started with: where, which tenant, a new PIN, and jobs of its own. */
 async function argumentsFor(prefix: string, weeksLater: number): Promise<string[]> {
   const { tenant, context } = service;
