@@ -37,11 +37,18 @@ const statuses = new Map<string, string>([
 const parts = /[,;+~\n]/;
 
 /** Reads `15.03.2027`, `15.3.27`, `2027-03-15` or `20270315`; undefined if there is no such day. */
-function readDay(text: string): number | undefined {
+function readDate(text: string): number | undefined {
   const german = /^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{2}|[1-9]\d{3})$/.exec(text);
   if (!german) return readCompactDate(text.replaceAll('-', ''));
   const [date = '', month = '', year = ''] = german.slice(1);
   return readCompactDate(`${year.padStart(4, '20')}${month.padStart(2, '0')}${date.padStart(2, '0')}`);
+}
+
+/** As `readDate`, also with its weekday before it, or midnight behind it, as spreadsheets and databases write dates. */
+function readDay(text: string): number | undefined {
+  const [, weekday, date = text] = /^(?:(\p{L}+\.?),? )?([-.\d ]+?)(?:[ T]0?0:00(?::00)?(?:\.0+)?)?$/u.exec(text) ?? [];
+  const day = readDate(date);
+  return weekday === undefined || (day !== undefined && readWeekday(weekday) === isoWeekdayOf(day)) ? day : undefined;
 }
 
 /** Reads `8:00`, `08.00` or `0800` as minutes of the day, and `24:00` as its end. */

@@ -360,6 +360,30 @@ describe('faults', () => {
     ]);
   });
 
+  test.each([
+    'Mo, 15.03.2027',
+    'Montag 15. 3. 27',
+    'mo. 2027-03-15',
+    '15.03.2027 00:00:00',
+    '15.03.2027 0:00',
+    '2027-03-15T00:00:00',
+    '2027-03-15 00:00:00.000',
+  ])('a date of a CSV may have its weekday, or midnight: %s', async (date) => {
+    const school = await enterSchool(service);
+    await school.imports({ 'a.csv': `Datum;Von;Bis;Raum;Fach\n"${date}";8:00;8:45;R101;A` }, {});
+    const { Items } = await school.client.lessons('RessourceName=R101');
+    expect(Items.map(({ Beginn }) => Beginn)).toEqual(['2027-03-15T07:00:00.000Z']);
+  });
+
+  test.each(['Di, 15.03.2027', 'Tag 15.03.2027', 'Mo, 31.02.2027', '15.03.2027 08:00:00', 'Mo,'])(
+    'a date of a CSV with another weekday, or another time, is none: %s',
+    async (date) => {
+      const school = await enterSchool(service);
+      const text = `Datum;Von;Bis;Raum;Fach\n"${date}";8:00;8:45;R101;A`;
+      expect((await school.faults({ 'a.csv': text }, {})).map(({ Code }) => Code)).toEqual(['InvalidDate']);
+    },
+  );
+
   test('a lesson of a CSV may last until 24:00, also where the clocks change on that day', async () => {
     const school = await enterSchool(service);
     const text = 'Datum;Von;Bis;Raum;Fach\n27.03.2027;22:00;24:00;R101;A\n28.03.2027;22:00;24:00;R101;A';
