@@ -56,7 +56,7 @@ module.exports = {
     ]),
     onlyTo('server', '^src/server\\.ts$', [
       '^src/(worker|db|flow)/',
-      '^src/http/(client-errors|node-http|request-body|stalled)\\.ts$',
+      '^src/http/(client-errors|half-closed|node-http|request-body|stalled)\\.ts$',
       '^src/identity/authenticate\\.ts$',
       '^src/(app|health-app|siblings|context|config|errors|log|tracing-export)\\.ts$',
     ]),
