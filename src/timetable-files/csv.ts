@@ -121,11 +121,15 @@ function readHeader(
   const needed: ColumnName[] = isDated ? ['Room', 'Begin', 'End'] : ['Room', 'Day', 'Period'];
   const missing = needed.filter((name) => !columns.has(name) && !(isDated && columns.has('Period')));
   if (!columns.has('Room') || missing.length > 0) {
+    const hint =
+      columns.has('Day') && columns.has('Begin')
+        ? '. Clock times need dates; a weekday needs a period of the time grid'
+        : '';
     const names = columns.has('Room') ? missing : ['Room', ...missing.filter((name) => name !== 'Room')];
     report.fault(
       { file, line },
       'UnknownColumn',
-      `no column was recognised as ${names.join(' or ')}; the first line must name the columns: delete lines above it, or name the columns in Mapping. They are ${shown(cells.join(', '))}`,
+      `no column was recognised as ${names.join(' or ')}; the first line must name the columns: delete lines above it, or name the columns in Mapping. They are ${shown(cells.join(', '))}${hint}`,
     );
     throw new UnreadableFile();
   }

@@ -358,6 +358,8 @@ describe('faults', () => {
     expect(await told('Stundenplan;;;\nTag;Von;Bis;Saal\n01.03.2027;8:00;8:45;R101')).toEqual([
       [null, expect.stringContaining('the first line must name the columns: delete lines above it')],
     ]);
+    const why = 'They are "Tag, Von, Bis, Saal". Clock times need dates; a weekday needs a period of the time grid';
+    expect(await told('Tag;Von;Bis;Saal\nMontag;8:00;8:45;R101')).toEqual([[null, expect.stringContaining(why)]]);
   });
 
   test.each([
