@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { isKnown } from '../http/answers.ts';
 import type { Calls, CallsOptions } from './calls.ts';
@@ -35,12 +36,26 @@ async function readSchema(): Promise<{ text: string; etag: string }> {
   return { text, etag: `"${hash('sha256', text).slice(0, 32)}"` };
 }
 
+/** Milliseconds between two parts of what is loaded, in which this process goes on with other requests. */
+const pause = 20;
+
+/** Loads the modules that answer calls in parts, as this process does nothing else while one is loaded. */
+export async function loadCalls(): Promise<typeof import('./calls.ts')> {
+  await import('graphql-yoga');
+  await sleep(pause);
+  const { wholeSchema } = await import('./schema.ts');
+  await sleep(pause);
+  wholeSchema();
+  await sleep(pause);
+  return await import('./calls.ts');
+}
+
 export function createGraphqlServer(context: Context, options: CallsOptions): GraphqlServer {
   let calls: Calls | undefined;
   let loading: Promise<Calls> | undefined;
   let isClosed = false;
   async function load(): Promise<Calls> {
-    const { openCalls } = await import('./calls.ts');
+    const { openCalls } = await loadCalls();
     calls = openCalls(context, options);
     if (isClosed) await calls.close();
     return calls;

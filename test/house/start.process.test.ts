@@ -67,6 +67,32 @@ describe('what is loaded before a process serves', () => {
   });
 });
 
+test('the first GraphQL call loads what it needs in parts, between which the process has turns for other requests', () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const { loadCalls } = await import('./src/graphql/server.ts');
+    const parts = ['graphql-yoga/', 'src/graphql/schema.ts', 'src/graphql/calls.ts'];
+    const turns = [];
+    let turn = 0;
+    const counting = setInterval(() => turn++, 1);
+    registerHooks({ load(url, context, next) {
+      const part = parts.findIndex((name) => url.includes(name));
+      if (part >= 0) turns[part] ??= turn;
+      return next(url, context);
+    } });
+    await loadCalls();
+    clearInterval(counting);
+    console.log(JSON.stringify(turns));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: project,
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+  const turns: number[] = JSON.parse(stdout);
+  expect(turns).toEqual([...new Set(turns)].sort((one, other) => one - other));
+  expect(turns).toHaveLength(3);
+});
+
 describe('a connection that is lost at any step of the start', () => {
   /** A way to the database on which the first connection that gets so far is lost at the message `at` of its client. */
   async function openBrokenWay(to: string, at: number, how: (near: Socket, far: Socket) => void) {
