@@ -4,7 +4,8 @@ import net, { type AddressInfo } from 'node:net';
 
 /** The least of the ports that the kernel gives to outgoing connections, and to servers that ask for any. */
 const leastOfKernel = Number.parseInt(fs.readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'), 10);
-const least = 10_000;
+/** Clients refuse to connect to 10080, which the Fetch standard blocks. */
+const least = 10_081;
 
 /** A port of this machine on which no server listens. The kernel gives it to nobody else until it is used, also after a restart. */
 export async function freePort(): Promise<number> {
