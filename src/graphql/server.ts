@@ -6,10 +6,10 @@ import { hash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { isKnown } from '../http/answers.ts';
 import type { Calls, CallsOptions } from './calls.ts';
+import { loadCalls } from './loading.ts';
 import { acceptsUpgrade, checkUpgrade } from './upgrades.ts';
 
 export { graphqlFailure } from './failures.ts';
@@ -34,20 +34,6 @@ export type GraphqlServer = Omit<Calls, 'open'> & {
 async function readSchema(): Promise<{ text: string; etag: string }> {
   const text = await fs.readFile(path.join(import.meta.dirname, 'schema.graphql'), 'utf8');
   return { text, etag: `"${hash('sha256', text).slice(0, 32)}"` };
-}
-
-/** Milliseconds between two parts of what is loaded, in which this process goes on with other requests. */
-const pause = 20;
-
-/** Loads the modules that answer calls in parts, as this process does nothing else while one is loaded. */
-export async function loadCalls(): Promise<typeof import('./calls.ts')> {
-  await import('graphql-yoga');
-  await sleep(pause);
-  const { wholeSchema } = await import('./schema.ts');
-  await sleep(pause);
-  wholeSchema();
-  await sleep(pause);
-  return await import('./calls.ts');
 }
 
 export function createGraphqlServer(context: Context, options: CallsOptions): GraphqlServer {

@@ -70,7 +70,7 @@ describe('what is loaded before a process serves', () => {
 test('the first GraphQL call loads what it needs in parts, between which the process has turns for other requests', () => {
   const script = `
     import { registerHooks } from 'node:module';
-    const { loadCalls } = await import('./src/graphql/server.ts');
+    const { loadCalls } = await import('./src/graphql/loading.ts');
     const parts = ['graphql-yoga/', 'src/graphql/schema.ts', 'src/graphql/calls.ts'];
     const turns = [];
     let turn = 0;
