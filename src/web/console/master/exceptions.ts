@@ -1,7 +1,6 @@
 /** Exceptions from the weekly hours, on single dates: each change writes the list in the version that was read, and can be undone. */
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
-import type { Refusal } from '../client.ts';
 import { dayAt, dayText, ownZone } from '../clock.ts';
 import type { ExceptionsFragment, OpeningExceptionInput } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -15,7 +14,7 @@ import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
 import type { Owner } from './owner.ts';
-import { readStale, type Stale, StaleBox } from './record.ts';
+import { StaleBox, useBase } from './record.ts';
 import { type Exception, Touched } from './touched.ts';
 
 type ExceptionsProperties = { owner: Owner; exceptions: ExceptionsFragment; onSaved: () => void };
@@ -32,15 +31,14 @@ const inputOf = ({ fromDate, toDate, closed, periods, reason }: Exception): Open
 });
 
 const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, at, onClose }) => {
-  const [base, setBase] = useState(exceptions);
+  const readNow = async () => (await owner.read()).exceptions;
+  const { base, refusal, stale, settle } = useBase(exceptions, owner.subject, readNow);
   const today = dayAt(ownZone, present());
   const old: Exception | undefined = at === undefined ? undefined : exceptions.items[at];
   const [wanted, setWanted] = useState<Exception>(
     old ?? { fromDate: today, toDate: today, closed: true, periods: [], reason: null },
   );
   const [isEndChosen, setEndChosen] = useState(wanted.fromDate !== wanted.toDate);
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [stale, setStale] = useState<Stale>();
   const set = (changes: Partial<Exception>) => setWanted({ ...wanted, ...changes });
   const { fromDate, toDate, closed, periods, reason } = wanted;
   const chooseEnd = (text: string) => {
@@ -59,18 +57,11 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
   async function write(next: readonly Exception[]): Promise<void> {
     const others = base.items.filter((each) => JSON.stringify(each) !== JSON.stringify(old));
     const { done, refused } = await owner.setExceptions(base.version, [...others, ...next].map(inputOf));
-    setRefusal(refused);
-    if (done) {
-      toast(t().saved(owner.name), { undo: () => void undo(done.version) });
-      onSaved();
-      onClose();
-      return;
-    }
-    if (refused.code !== 'PreconditionFailed') return;
-    const now = (await owner.read()).exceptions;
-    if (now) setBase(now);
-    setStale(await readStale(owner.subject, owner.id));
-    setRefusal(undefined);
+    await settle(refused, owner.id);
+    if (!done) return;
+    toast(t().saved(owner.name), { undo: () => void undo(done.version) });
+    onSaved();
+    onClose();
   }
   const body = html`
     <form onSubmit=${submit(() => write([wanted]))}>

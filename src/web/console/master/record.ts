@@ -34,18 +34,40 @@ type Act = NonNullable<LatestActQuery['audit']>['nodes'][number];
 export type Stale = { subject: AuditSubject; act: Act | undefined; isGone: boolean };
 
 /** Reads who was faster from the latest act. Changes by an earlier release or a tenant file have none. */
-export const readStale = async (subject: AuditSubject, id: string): Promise<Stale> => ({
+const readStale = async (subject: AuditSubject, id: string): Promise<Stale> => ({
   subject,
   act: (await ask(LatestActDocument, { subject, id })).audit?.nodes[0],
   isGone: false,
 });
 
-export function useRecord<Values extends object, Read extends Versioned>(plan: RecordPlan<Values, Read>) {
-  const { subject, valuesOf, read, create, change, onSaved } = plan;
-  const [base, setBase] = useState(plan.record);
-  const [typed, setTyped] = useState<Partial<Values>>({});
+/**
+ * What was read, and why a change of it was refused. If somebody else was faster, the new state is read.
+ * @param readNow reads the present state; nothing if it is gone
+ */
+export function useBase<Read extends object | null>(
+  first: Read,
+  subject: AuditSubject,
+  readNow: (id: string) => Promise<Read | undefined | null>,
+) {
+  const [base, setBase] = useState(first);
   const [refusal, setRefusal] = useState<Refusal>();
   const [stale, setStale] = useState<Stale>();
+  /** @param refused nothing after a success @param id of what was changed; nothing for a new record */
+  async function settle(refused: Refusal | undefined, id: string | undefined): Promise<void> {
+    setRefusal(refused);
+    if (refused?.code !== 'PreconditionFailed' || id === undefined) return;
+    const now = await readNow(id);
+    if (now) setBase(() => now);
+    setStale(now ? await readStale(subject, id) : { subject, act: undefined, isGone: true });
+    setRefusal(undefined);
+  }
+  return { base, refusal, stale, settle };
+}
+
+export function useRecord<Values extends object, Read extends Versioned>(plan: RecordPlan<Values, Read>) {
+  const { subject, valuesOf, read, create, change, onSaved } = plan;
+  const { base, refusal, stale, settle } = useBase(plan.record, subject, read);
+  const [typed, setTyped] = useState<Partial<Values>>({});
   const [isBusy, setBusy] = useState(false);
   const before = valuesOf(base);
   const values: Values = { ...before, ...typed };
@@ -53,12 +75,6 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   const changed = members.filter((key) => values[key] !== before[key]);
   const pick = (from: Values) => Object.fromEntries(changed.map((key) => [key, from[key]])) as Partial<Values>;
 
-  async function readAgain({ id }: Read): Promise<void> {
-    const now = await read(id);
-    if (now) setBase(now);
-    setStale(now ? await readStale(subject, id) : { subject, act: undefined, isGone: true });
-    setRefusal(undefined);
-  }
   async function undo(after: Read): Promise<void> {
     const { done, refused } = await change(after, pick(before));
     if (refused) toastRefusal(refused);
@@ -68,8 +84,7 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
     if (base && changed.length === 0) return true;
     const { done, refused } = await (base ? change(base, pick(values)) : create(values));
     if (refused) {
-      setRefusal(refused);
-      if (refused.code === 'PreconditionFailed' && base) await readAgain(base);
+      await settle(refused, base?.id);
       return false;
     }
     toast(base ? t().changed(done.name) : t().made(done.name), base ? { undo: () => void undo(done) } : {});

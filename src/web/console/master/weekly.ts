@@ -1,7 +1,6 @@
 /** The weekly hours of a location or a room: drawn, or typed in a form; saved as one list in the version that was read. */
 import { useMemo, useState } from 'preact/hooks';
 import { minutesOf } from '../../../time/days.ts';
-import type { Refusal } from '../client.ts';
 import { clockText } from '../clock.ts';
 import type { RulesFragment } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -14,7 +13,7 @@ import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
 import type { Owner } from './owner.ts';
-import { readStale, type Stale, StaleBox } from './record.ts';
+import { StaleBox, useBase } from './record.ts';
 import { TouchedByWeek } from './touched.ts';
 import {
   closesText,
@@ -90,12 +89,10 @@ const PeriodForm: Component<FormProperties> = ({ period, season, onDone, onClose
 type WeeklyProperties = { owner: Owner; rules: RulesFragment; onSaved: () => void };
 
 export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) => {
-  const [base, setBase] = useState(rules);
+  const { base, refusal, stale, settle } = useBase(rules, owner.subject, async () => (await owner.read()).rules);
   const [typed, setTyped] = useState<readonly Period[]>();
   const [season, setSeason] = useState<Season>({ validFrom: null, validTo: null });
   const { opened, show, close } = useOpened<{ period: Period | undefined }>('hours');
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [stale, setStale] = useState<Stale>();
   const [isBusy, setBusy] = useState(false);
   useKeys(() => t().keys);
   const read = useMemo(() => periodsOf(base.items), [base]);
@@ -119,17 +116,10 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
     setBusy(true);
     const { done, refused } = await owner.setRules(base.version, rulesOf(periods));
     setBusy(false);
-    setRefusal(refused);
-    if (done) {
-      toast(t().saved(owner.name), { undo: () => void undo(done.version, base.items) });
-      onSaved();
-      return;
-    }
-    if (refused.code !== 'PreconditionFailed') return;
-    const now = (await owner.read()).rules;
-    if (now) setBase(now);
-    setStale(await readStale(owner.subject, owner.id));
-    setRefusal(undefined);
+    await settle(refused, owner.id);
+    if (!done) return;
+    toast(t().saved(owner.name), { undo: () => void undo(done.version, base.items) });
+    onSaved();
   }
   const seasonText = ({ validFrom, validTo }: Season) =>
     validFrom || validTo ? t().season(validFrom, validTo) : t().always;
