@@ -180,11 +180,14 @@ describe('requests of a person', () => {
     const key = await sumIs(15);
     expect((await read({}, '', BaseUrl)).status).toBe(200);
     await sumIs(16, key);
+    // Which a process learns after the table has it.
+    await until('the other process knows it', () => other.context.rates.count(key, 0).used === 16);
     for (const left of [3, 2, 1, 0]) expect(remaining(await read({}, '', BaseUrl))).toBe(left);
     expect((await read({}, '', BaseUrl)).status).toBe(429);
     await sumIs(21, key);
     await read();
     await sumIs(22, key);
+    await until('this process knows it', () => service.context.rates.count(key, 0).used === 22);
     expect((await read()).status).toBe(429);
   });
 });
