@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Milliseconds between two parts of what is loaded, in which this process goes on with other requests. */
 const pause = 20;
 
-/** Loads the modules that answer calls in parts, as this process does nothing else while one is loaded. */
-export async function loadCalls(): Promise<typeof import('./calls.ts')> {
+/** Loads the module that answers calls, in parts, as this process does nothing else while one is loaded. */
+export async function loadCalls() {
   await import('graphql-yoga');
   await sleep(pause);
   const { wholeSchema } = await import('./schema.ts');
