@@ -53,9 +53,6 @@ export function beginningOf(text: string, most: number): string {
   return `${text.slice(0, end)}…`;
 }
 
-/** An instant to the second: 2026-11-27T13:45:10Z. */
-export const toSecond = (at: Date): string => at.toISOString().replace(/\.\d+Z$/, 'Z');
-
 const longestLine = 16_000;
 const longestText = 4_000;
 
@@ -84,19 +81,25 @@ export function readableLines(level: string): (line: string) => string {
   };
 }
 
-/** Characters that may wait to be written; further lines are lost. */
+/** The size of lines that may wait to be written; further ones are lost. */
 const mostWaiting = 16 * 1_048_576;
 /** Milliseconds after which waiting lines are tried again. */
 const tryAgainAfter = 100;
-/** How often a process that ends waits a tenth of a second for a reader. */
-const mostWaitsAtEnd = 5;
+/** A process that ends waits so many milliseconds for its reader at a time, so often while it takes nothing, and in all. */
+const [waitAtEnd, waitsForNothing, waitsInAll] = [10, 50, 500];
+const cell = new Int32Array(new SharedArrayBuffer(4));
 
 /** Standard error. The lines of one turn of the event loop are written together, as writes are most of the cost under load. */
 function standardError(level: string): DestinationStream {
   // Node.js makes a pipe non-blocking as it opens it: a reader that hangs must not stop the process.
   void process.stderr;
-  let waitsLeft = 0;
-  const stream = pino.destination({ fd: 2, sync: true, maxLength: mostWaiting, retryEAGAIN: () => waitsLeft-- > 0 });
+  /** How much was left when the pipe was last full. */
+  let waiting = 0;
+  const retryEAGAIN = (_full: unknown, written: number, others: number) => {
+    waiting = written + others;
+    return false;
+  };
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: mostWaiting, retryEAGAIN });
   let isTriedAgain = false;
   // A full disk, or a full pipe that nobody reads, must not end the process: lines wait until there is room again.
   stream.on('error', () => {
@@ -114,10 +117,22 @@ function standardError(level: string): DestinationStream {
     stream.write(lines);
     lines = '';
   }
-  process.on('exit', () => {
-    waitsLeft = mostWaitsAtEnd;
-    flush();
+  /** Returns what the reader has left. */
+  function writeWaiting(): number {
+    waiting = 0;
     stream.write('');
+    return waiting;
+  }
+  process.on('exit', () => {
+    flush();
+    let left = writeWaiting();
+    let [inAll, forNothing] = [0, 0];
+    while (left > 0 && inAll++ < waitsInAll && forNothing++ < waitsForNothing) {
+      Atomics.wait(cell, 0, 0, waitAtEnd);
+      const before = left;
+      left = writeWaiting();
+      if (left < before) forNothing = 0;
+    }
   });
   return {
     write(line) {

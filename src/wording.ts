@@ -28,6 +28,8 @@ type Size = { origin: string; inclusive?: boolean | undefined };
 
 /** @param most whether the bound is a maximum rather than a minimum */
 function sizeOf({ origin, inclusive = true }: Size, bound: number | bigint, most: boolean): string {
+  // Of all whole numbers.
+  if (Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER) return 'must be a whole number';
   if (origin === 'string' || origin === 'array' || origin === 'set') {
     if (!most && Number(bound) === 1) return 'must not be empty';
     const unit = origin === 'string' ? 'character' : Number(bound) === 1 ? 'entry' : 'entries';

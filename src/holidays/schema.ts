@@ -17,7 +17,7 @@ export const url = z
     description: 'The https address of an .ics file: a public address, or a server that the operator trusts.',
   });
 
-const date = z.iso.date();
+const date = z.iso.date({ abort: true });
 const holiday = z
   .strictObject({
     FromDate: date.refine(isUsual, 'must be a date from 1900 to 2999'),

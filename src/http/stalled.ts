@@ -14,9 +14,6 @@ export type AnsweringSocket = Socket & {
   begun?: number;
 };
 
-/** Whether it is a stream that has begun. A pipelined response has no socket before its turn. */
-export const isStreaming = ({ chunkedEncoding, socket }: ServerResponse): boolean => chunkedEncoding && socket !== null;
-
 /** The most milliseconds between two looks at the connections. */
 const lookEvery = 5_000;
 
@@ -28,7 +25,9 @@ export function cutStalled(server: Server, connections: Iterable<AnsweringSocket
   function look(): void {
     for (const connection of connections) {
       const { answering, timeout, writableLength } = connection;
-      if (!answering || isStreaming(answering) || writableLength === 0 || timeout === stalledAfter) continue;
+      // The stream of a pipelined request has no socket before its turn.
+      const isStream = answering?.chunkedEncoding && answering.socket !== null;
+      if (!answering || isStream || writableLength === 0 || timeout === stalledAfter) continue;
       // Only this timer notices that the system takes parts of a write under way.
       connection.setTimeout(stalledAfter);
     }

@@ -4,8 +4,7 @@ import { heldLocks } from '../db/advisory-locks.ts';
 import type { Database } from '../db/database.ts';
 import { executePrepared } from '../db/prepared.ts';
 import { lockClasses } from '../flow/locks.ts';
-import type { BatchKey } from './batch.ts';
-import { openStatuses } from './batch.ts';
+import { type BatchKey, openStatuses } from './batch.ts';
 import { lessonList, member, replaceField } from './fields.ts';
 
 /** The greatest `BodySize.weight` of a short batch, about a second's work. Lessons of replaced jobs count too. */

@@ -62,21 +62,40 @@ test('a poll that waits is answered', async () => {
   expect(finalStatuses(await answersTo(get(`${address}?WaitSeconds=1`)))).toEqual([200]);
 });
 
+const isGivenUp = (end: string) => () => lines.some(({ route, status }) => route?.endsWith(end) && status === 499);
+
 test('a poll whose client has gone is given up', async () => {
   const request = get(`${await waiting('gone-')}?WaitSeconds=30`);
   const client = connect();
   client.write(request);
   await once(client, 'connect');
   client.destroy();
-  await until('it is given up', () =>
-    lines.some(({ route, status }) => route?.endsWith('/:batchId') && status === 499),
-  );
+  await until('it is given up', isGivenUp('/:batchId'));
 });
 
-test('a stream ends', async () => {
+test('so is one whose client has gone behind a proxy, which hears of it only when it forwards something', async () => {
+  lines.length = 0;
+  const proxy = net.createServer({ allowHalfOpen: true }, (client) => {
+    const server = connect();
+    client.pipe(server).pipe(client);
+    client.on('error', () => server.destroy());
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const request = get(`${await waiting('behind-')}?WaitSeconds=30`);
+  const client = net.connect((proxy.address() as net.AddressInfo).port, '127.0.0.1');
+  client.write(request);
+  await once(client, 'connect');
+  client.destroy();
+  await until('it is given up', isGivenUp('/:batchId'));
+  proxy.close();
+});
+
+test.each(['1.1', '1.0'])('a stream of HTTP/%s ends', async (version) => {
+  lines.length = 0;
   const client = connect();
   const query = 'subscription { batches { id } }';
-  client.write(post('graphql', JSON.stringify({ query })).replace('Host', 'Accept: text/event-stream\r\nHost'));
+  const request = post('graphql', JSON.stringify({ query })).replace('HTTP/1.1', `HTTP/${version}`);
+  client.write(request.replace('Host', 'Accept: text/event-stream\r\nHost'));
   await once(client, 'data');
   client.end();
   await once(client.resume(), 'end');

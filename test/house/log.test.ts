@@ -141,6 +141,25 @@ test('a reader that hangs stops no process: lines wait for it, and an end does n
   expect(await ended).toEqual([0, null]);
 });
 
+test('a process that ends waits for a reader that takes lines, however slowly', async () => {
+  const program = `
+    import { openLog } from ${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)};
+    const log = openLog('info');
+    for (let line = 0; line < 5_000; line++) log.info({ line }, 'x'.repeat(300));
+    process.exit();`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+  let lines = '';
+  for await (const chunk of child.stderr.setEncoding('utf8')) {
+    lines += chunk;
+    await new Promise(setImmediate);
+  }
+  const numbers = lines
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).line);
+  expect(numbers).toEqual(Array.from({ length: 5_000 }, (_, line) => line));
+});
+
 test('what libraries and Node.js print are lines of the log, one each and without secrets', async () => {
   const program = `
     import { logPrinted, openLog } from ${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)};

@@ -295,6 +295,13 @@ describe('each fault names its path, its value and what is allowed', () => {
       'HolidayCalendars[0].Holidays: is []; cannot be combined with Url; give the dates or the address',
     ],
     [
+      withCalendar({ Holidays: [{ FromDate: 'x', ToDate: '1800-01-01' }] }),
+      'InvalidValue',
+      '/HolidayCalendars/0/Holidays/0/FromDate',
+      'FromDate',
+      'HolidayCalendars[0].Holidays[0].FromDate: is "x"; must be a date such as 2027-02-01',
+    ],
+    [
       withCalendar({ Holidays: [{ FromDate: '2026-12-24', ToDate: '2027-12-25' }] }),
       'InvalidValue',
       '/HolidayCalendars/0/Holidays/0/ToDate',
