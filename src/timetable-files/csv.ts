@@ -1,6 +1,6 @@
 /** Reads a CSV with a header: lessons with a date, or weekly lessons with a weekday and a period. */
 
-import { isoWeekdayOf, readCompactDate } from '../time/days.ts';
+import { dayLength, isoWeekdayOf, readCompactDate } from '../time/days.ts';
 import { separatorsInWords, type TextRow } from './cells.ts';
 import { listOf } from './entries.ts';
 import { shown, UnreadableFile } from './faults.ts';
@@ -42,13 +42,6 @@ function readDate(text: string): number | undefined {
   if (!german) return readCompactDate(text.replaceAll('-', ''));
   const [date = '', month = '', year = ''] = german.slice(1);
   return readCompactDate(`${year.padStart(4, '20')}${month.padStart(2, '0')}${date.padStart(2, '0')}`);
-}
-
-/** As `readDate`, also with its weekday before it, or midnight behind it, as spreadsheets and databases write dates. */
-function readDay(text: string): number | undefined {
-  const [, weekday, date = text] = /^(?:(\p{L}+\.?),? )?([-.\d ]+?)(?:[ T]0?0:00(?::00)?(?:\.0+)?)?$/u.exec(text) ?? [];
-  const day = readDate(date);
-  return weekday === undefined || (day !== undefined && readWeekday(weekday) === isoWeekdayOf(day)) ? day : undefined;
 }
 
 /** Reads `8:00`, `08.00` or `0800` as minutes of the day, and `24:00` as its end. */
@@ -190,13 +183,28 @@ function readTimesOfPeriods({ cell, fault }: RowFields, day: number, term: TermD
 
 const twoDigits = (number: number) => String(number).padStart(2, '0');
 
+/**
+ * As `readDate`, also with its weekday before it, or midnight behind it, as spreadsheets and databases write dates; undefined once
+ * a fault is reported.
+ */
+function readDay({ cell, fault }: RowFields): number | undefined {
+  const text = cell('Date');
+  const [, name, date = text] =
+    /^(?:(\p{L}+\.?)(?:,\s*|\s+))?(\d[-.\d ]*?)(?:[ T]0?0:00(?::00)?(?:\.0+)?)?$/u.exec(text) ?? [];
+  const day = readDate(date);
+  const weekday = name && readWeekday(name);
+  if (day === undefined || (name && !weekday))
+    return fault('Date', 'InvalidDate', `${shown(text)} is not a date such as 15.03.2027 or 2027-03-15`);
+  if (!weekday || weekday === isoWeekdayOf(day)) return day;
+  const right = new Date(day * dayLength).toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' });
+  return fault('Date', 'OtherWeekday', `${shown(date)} is a ${right}, not ${shown(name)}; correct one of them`);
+}
+
 /** The lesson of a row with a date; undefined once a fault is reported, and for a lesson before Since. */
 function readDated(fields: RowFields, term: TermDays) {
   const { has, columnOf, cell, fault } = fields;
-  const day = readDay(cell('Date'));
-  if (day === undefined)
-    return fault('Date', 'InvalidDate', `${shown(cell('Date'))} is not a date such as 15.03.2027 or 2027-03-15`);
-  if (day < term.first) return undefined;
+  const day = readDay(fields);
+  if (day === undefined || day < term.first) return undefined;
   const times = has('Begin') && has('End') ? readClocks(fields) : readTimesOfPeriods(fields, day, term);
   if (!times) return undefined;
   const { begin, end } = times;

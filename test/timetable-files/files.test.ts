@@ -364,6 +364,8 @@ describe('faults', () => {
 
   test.each([
     'Mo, 15.03.2027',
+    'Mo,  15.03.2027',
+    'Mo,15.03.2027',
     'Montag 15. 3. 27',
     'mo. 2027-03-15',
     '15.03.2027 00:00:00',
@@ -377,8 +379,23 @@ describe('faults', () => {
     expect(Items.map(({ Beginn }) => Beginn)).toEqual(['2027-03-15T07:00:00.000Z']);
   });
 
-  test.each(['Di, 15.03.2027', 'Tag 15.03.2027', 'Mo, 31.02.2027', '15.03.2027 08:00:00', 'Mo,'])(
-    'a date of a CSV with another weekday, or another time, is none: %s',
+  test('a date of a CSV that is not on the weekday before it is refused with the right one', async () => {
+    const school = await enterSchool(service);
+    const told = async (date: string) =>
+      (await school.faults({ 'a.csv': `Datum;Von;Bis;Raum\n${date};8:00;8:45;R101` }, {})).map(
+        ({ Code, Message }) => `${Code} ${Message}`,
+      );
+    const place = 'OtherWeekday a.csv line 2, column 1 (Datum)';
+    expect(await told('Di, 15.03.2027')).toEqual([
+      `${place}: "15.03.2027" is a Monday, not "Di"; correct one of them.`,
+    ]);
+    expect(await told('Montag 2027-03-21 00:00:00')).toEqual([
+      `${place}: "2027-03-21" is a Sunday, not "Montag"; correct one of them.`,
+    ]);
+  });
+
+  test.each(['Tag 15.03.2027', 'Mo, 31.02.2027', '15.03.2027 08:00:00', '2027-03-15T00:00:00.000Z', 'Mo,'])(
+    'a date of a CSV with another word, or another time, is none: %s',
     async (date) => {
       const school = await enterSchool(service);
       const text = `Datum;Von;Bis;Raum;Fach\n"${date}";8:00;8:45;R101;A`;

@@ -414,6 +414,23 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
+  test('German says of a date that its weekday is another one', async () => {
+    const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service, {
+      language: 'de',
+    });
+    await open('?screen=timetables&file=new');
+    await signIn();
+    const text = 'Datum;Von;Bis;Raum;Fach\nDi, 15.03.2027;08:00;08:45;HS 101;M\n';
+    await page
+      .getByLabel('Datei wählen')
+      .setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+    await page.getByRole('button', { name: 'Prüfen' }).click();
+    await page.getByText('Das Datum fällt auf einen anderen Wochentag ("15.03.2027" is a Monday, not "Di"').waitFor();
+    expect(await violations()).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('what a proxy answers is the same refusal of a file as of a query, and says whether it may have been carried out', async () => {
     const { open, signIn, page, close } = await openConsole(browser, service);
     await open('?screen=timetables');
