@@ -110,23 +110,26 @@ function readHeader(
       throw new UnreadableFile();
     }
   }
-  const isDated = columns.has('Date');
-  const needed: ColumnName[] = isDated ? ['Room', 'Begin', 'End'] : ['Room', 'Day', 'Period'];
-  const missing = needed.filter((name) => !columns.has(name) && !(isDated && columns.has('Period')));
-  if (!columns.has('Room') || missing.length > 0) {
-    const hint =
-      columns.has('Day') && columns.has('Begin')
-        ? '. Clock times need dates; a weekday needs a period of the time grid'
-        : '';
-    const names = columns.has('Room') ? missing : ['Room', ...missing.filter((name) => name !== 'Room')];
+  const ofDate: ColumnName[] = columns.has('Period') ? [] : ['Begin', 'End'];
+  const needed: ColumnName[] = ['Room', ...(columns.has('Date') ? ofDate : (['Day', 'Period'] as const))];
+  const missing = needed.filter((name) => !columns.has(name));
+  if (missing.length === 0) return columns;
+  const present = shown(cells.join(', '));
+  const hasClocks = missing.includes('Period') && columns.has('Day') && columns.has('Begin');
+  if (hasClocks)
+    report.fault(
+      { file, line },
+      'ClocksWithoutDates',
+      `clock times need dates, and weekdays need periods of the time grid: add a column of dates or of periods, or name it in Mapping. The columns are ${present}`,
+    );
+  const unnamed = missing.filter((name) => !(hasClocks && name === 'Period'));
+  if (unnamed.length > 0)
     report.fault(
       { file, line },
       'UnknownColumn',
-      `no column was recognised as ${names.join(' or ')}; the first line must name the columns: delete lines above it, or name the columns in Mapping. They are ${shown(cells.join(', '))}${hint}`,
+      `no column was recognised as ${unnamed.join(' or ')}; the first line must name the columns: delete lines above it, or name the columns in Mapping. They are ${present}`,
     );
-    throw new UnreadableFile();
-  }
-  return columns;
+  throw new UnreadableFile();
 }
 
 type RowFields = ReturnType<typeof openFields>;

@@ -358,8 +358,24 @@ describe('faults', () => {
     expect(await told('Stundenplan;;;\nTag;Von;Bis;Saal\n01.03.2027;8:00;8:45;R101')).toEqual([
       [null, expect.stringContaining('the first line must name the columns: delete lines above it')],
     ]);
-    const why = 'They are "Tag, Von, Bis, Saal". Clock times need dates; a weekday needs a period of the time grid';
-    expect(await told('Tag;Von;Bis;Saal\nMontag;8:00;8:45;R101')).toEqual([[null, expect.stringContaining(why)]]);
+  });
+
+  test('a CSV of weekdays with clock times is told that these need dates or periods, beside other columns that it lacks', async () => {
+    const school = await enterSchool(service);
+    const told = async (text: string) =>
+      (await school.faults({ 'a.csv': text }, {})).map(({ Code, Message }) => `${Code} ${Message}`);
+    const why =
+      'clock times need dates, and weekdays need periods of the time grid: add a column of dates or of periods';
+    expect(await told('Tag;Von;Bis;Saal\nMontag;8:00;8:45;R101')).toEqual([
+      `ClocksWithoutDates a.csv line 1: ${why}, or name it in Mapping. The columns are "Tag, Von, Bis, Saal".`,
+    ]);
+    expect(await told('Tag;Von;Bis\nMontag;8:00;8:45')).toEqual([
+      expect.stringContaining(`ClocksWithoutDates a.csv line 1: ${why}`),
+      expect.stringContaining('UnknownColumn a.csv line 1: no column was recognised as Room; the first line'),
+    ]);
+    expect(await told('Tag;Saal\nMontag;R101')).toEqual([
+      expect.stringContaining('UnknownColumn a.csv line 1: no column was recognised as Period; the first line'),
+    ]);
   });
 
   test.each([

@@ -414,18 +414,24 @@ describeInBrowser('The screen of timetables', () => {
     await close();
   });
 
-  test('German says of a date that its weekday is another one', async () => {
+  test('German says of a date that its weekday is another one, and of weekdays with clock times what these need', async () => {
     const { open, signIn, page, violations, complaints, close } = await openConsole(browser, service, {
       language: 'de',
     });
     await open('?screen=timetables&file=new');
     await signIn();
-    const text = 'Datum;Von;Bis;Raum;Fach\nDi, 15.03.2027;08:00;08:45;HS 101;M\n';
-    await page
-      .getByLabel('Datei wählen')
-      .setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
-    await page.getByRole('button', { name: 'Prüfen' }).click();
+    const check = async (text: string) => {
+      const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
+      await page.getByLabel('Datei wählen').setInputFiles(file);
+      await page.getByRole('button', { name: 'Prüfen' }).click();
+    };
+    await check('Datum;Von;Bis;Raum;Fach\nDi, 15.03.2027;08:00;08:45;HS 101;M\n');
     await page.getByText('Das Datum fällt auf einen anderen Wochentag ("15.03.2027" is a Monday, not "Di"').waitFor();
+    expect(await violations()).toEqual([]);
+    await page.getByRole('button', { name: 'Verwerfen' }).click();
+    await check('Tag;Von;Bis;Raum;Fach\nMontag;08:00;08:45;HS 101;M\n');
+    await page.getByText('Uhrzeiten brauchen ein Datum, Wochentage eine Stunde des Stundenrasters').waitFor();
+    expect(await page.getByText('Eine Spalte fehlt').count()).toBe(0);
     expect(await violations()).toEqual([]);
     expect(complaints).toEqual([]);
     await close();

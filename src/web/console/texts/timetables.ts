@@ -142,6 +142,8 @@ export const t = texts(
       TooManyLines: 'Die Datei hat zu viele Zeilen: Ist es die richtige?',
       TooManyFields: 'Die Zeile hat zu viele Felder: Ist es die richtige Datei?',
       UnknownColumn: 'Eine Spalte fehlt: Wählen Sie sie unter „Spalten und Einstellungen“',
+      ClocksWithoutDates:
+        'Uhrzeiten brauchen ein Datum, Wochentage eine Stunde des Stundenrasters: Ergänzen Sie die Datei um eine Spalte mit Datum oder Stunde, oder wählen Sie die Spalte unter „Spalten und Einstellungen“',
       RepeatedColumn: 'Zwei Spalten heißen gleich',
       AssumedUtc: 'Zeit ohne Zone, als UTC gelesen',
       UnknownField: 'Unbekanntes Feld, ausgelassen',

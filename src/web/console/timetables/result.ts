@@ -26,7 +26,7 @@ export async function readResult(draft: Draft, batch: Batch): Promise<Partial<Wo
 }
 
 /** Codes for what is missing in the settings, not in a row. */
-const missing = new Set(['MissingTerm', 'MissingPeriods', 'UnknownColumn']);
+const missing = new Set(['MissingTerm', 'MissingPeriods', 'UnknownColumn', 'ClocksWithoutDates']);
 
 /** The faults of files that could not be read, for the draft; undefined if none has a place in the files. */
 export async function readRefused(
