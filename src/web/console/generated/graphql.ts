@@ -2040,6 +2040,13 @@ export type MeQuery = { me: { __typename: 'Person', id: string, name: string, em
 
 export type SignFragment = { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null };
 
+export type OneSignQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OneSignQuery = { displayDevice: { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null } | null };
+
 export type FollowSignsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
@@ -6603,6 +6610,39 @@ export const MeDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<MeQuery, MeQueryVariables>;
+export const OneSignDocument = new TypedDocumentString(`
+    query OneSign($id: ID!) {
+  displayDevice(id: $id) {
+    ...Sign
+  }
+}
+    fragment Sign on Display {
+  id
+  name
+  version
+  resourceIds
+  locationId
+  mayBook
+  privacy
+  createdAt
+  expiresAt
+  revokedAt
+  heardAt
+  silentSince
+  resources {
+    resourceId
+    name
+  }
+  health {
+    program
+    screen
+    clockAheadSeconds
+    battery
+    reconnects
+    startedAt
+    note
+  }
+}`) as unknown as TypedDocumentString<OneSignQuery, OneSignQueryVariables>;
 export const FollowSignsDocument = new TypedDocumentString(`
     subscription FollowSigns {
   displays {

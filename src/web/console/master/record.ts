@@ -26,6 +26,8 @@ export type RecordPlan<Values extends object, Read extends Versioned> = {
   read: (id: string) => Promise<Read | null | undefined>;
   create: (values: Values) => Promise<Answer<Read>>;
   change: (record: Read, changes: Partial<Values>) => Promise<Answer<Read>>;
+  /** What is said of a new record, if another verb than that of master data fits. */
+  made?: (name: string) => string;
   /** Called when the record was saved, or a saved change was undone. */
   onSaved: (record: Read) => void;
 };
@@ -65,7 +67,7 @@ export function useBase<Read extends object | null>(
 }
 
 export function useRecord<Values extends object, Read extends Versioned>(plan: RecordPlan<Values, Read>) {
-  const { subject, valuesOf, read, create, change, onSaved } = plan;
+  const { subject, valuesOf, read, create, change, made = t().made, onSaved } = plan;
   const { base, refusal, stale, settle } = useBase(plan.record, subject, read);
   const [typed, setTyped] = useState<Partial<Values>>({});
   const [isBusy, setBusy] = useState(false);
@@ -87,7 +89,7 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
       await settle(refused, base?.id);
       return false;
     }
-    toast(base ? t().changed(done.name) : t().made(done.name), base ? { undo: () => void undo(done) } : {});
+    toast(base ? t().changed(done.name) : made(done.name), base ? { undo: () => void undo(done) } : {});
     onSaved(done);
     return true;
   }
@@ -165,13 +167,15 @@ type RecordDialogProperties = {
   names?: readonly Named[];
   onClose: () => void;
   wide?: boolean;
+  /** The text of the button that makes a new record. */
+  make?: string;
   children: Child;
   /** Shown beside the button that saves. */
   more?: Child;
 };
 
 export function RecordDialog(properties: RecordDialogProperties) {
-  const { title, draft, fields, names = [], onClose, wide = false, children, more } = properties;
+  const { title, draft, fields, names = [], onClose, wide = false, make = t().make, children, more } = properties;
   const { base, refusal, stale, isBusy, save } = draft;
   const send = async () => {
     if (await save()) onClose();
@@ -184,7 +188,7 @@ export function RecordDialog(properties: RecordDialogProperties) {
       <div class="buttons">
         ${more}
         <span class="gap"></span>
-        <button class="main" disabled=${isBusy || stale?.isGone}>${base ? t().save : t().make}</button>
+        <button class="main" disabled=${isBusy || stale?.isGone}>${base ? t().save : make}</button>
       </div>
     </form>
   `;

@@ -1,15 +1,20 @@
 /** The form that pairs a device by the code that it shows, and that changes what a sign shows and may do. */
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
-import { act, type Refusal } from '../client.ts';
-import { ChangeSignDocument, type DisplayPrivacy, PairSignDocument, type SignFragment } from '../generated/graphql.ts';
-import { Dialog } from '../parts/dialog.ts';
-import { Check, Field, submit } from '../parts/field.ts';
+import { act, ask } from '../client.ts';
+import {
+  type ChangeDisplayInput,
+  ChangeSignDocument,
+  type DisplayPrivacy,
+  OneSignDocument,
+  PairSignDocument,
+  type SignFragment,
+} from '../generated/graphql.ts';
+import { memberField } from '../master/list.ts';
+import { RecordDialog, useRecord } from '../master/record.ts';
+import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
-import { faultAt, RefusedBox } from '../parts/refused.ts';
-import { toast } from '../parts/toast.ts';
 import type { Location, Room } from '../rooms/store.ts';
-import { labels } from '../texts/members.ts';
 import { t } from '../texts/signs.ts';
 
 type FormProperties = {
@@ -20,6 +25,22 @@ type FormProperties = {
   onSaved: (sign: SignFragment) => void;
   onClose: () => void;
 };
+
+type Values = {
+  /** Only of a new sign. */
+  code: string;
+  name: string;
+  resourceIds: readonly string[];
+  locationId: string;
+  mayBook: boolean;
+  privacy: DisplayPrivacy;
+};
+
+const inputOf = ({ resourceIds, locationId, ...plain }: Partial<Omit<Values, 'code'>>): ChangeDisplayInput => ({
+  ...plain,
+  ...(resourceIds && { resourceIds: [...resourceIds] }),
+  ...(locationId !== undefined && { locationId: locationId || null }),
+});
 
 /** The most rooms in the list; a filter finds the others. */
 const mostListed = 100;
@@ -57,39 +78,40 @@ function RoomChoice({
 }
 
 export const SignForm: Component<FormProperties> = ({ sign, rooms, locations, onSaved, onClose }) => {
-  const [code, setCode] = useState('');
-  const [name, setName] = useState(sign?.name ?? '');
-  const [resourceIds, setResourceIds] = useState<readonly string[]>(sign?.resourceIds ?? []);
-  const [locationId, setLocationId] = useState(sign?.locationId ?? '');
-  const [mayBook, setMayBook] = useState(sign?.mayBook ?? false);
-  const [privacy, setPrivacy] = useState<DisplayPrivacy>(sign?.privacy ?? 'Title');
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isBusy, setBusy] = useState(false);
-  const send = async () => {
-    if (isBusy) return;
-    setBusy(true);
-    const grant = { resourceIds: [...resourceIds], locationId: locationId || null, mayBook, privacy };
-    const { done, refused } = sign
-      ? await act(ChangeSignDocument, { id: sign.id, version: sign.version, input: { ...grant, name } })
-      : await act(PairSignDocument, { input: { ...grant, code, name: name || null } });
-    setBusy(false);
-    setRefusal(refused);
-    if (!done) return;
-    toast(sign ? t().changed(done.name) : t().paired(done.name));
-    onSaved(done);
-    onClose();
-  };
-  const body = html`
-    <form onSubmit=${submit(send)}>
-      ${h(RefusedBox, { refusal, fields: ['code', 'name'] })}
-      ${!sign && h(Field, { label: labels().code, value: code, onInput: setCode, hint: t().codeHint, fault: faultAt(refusal, 'code'), required: true, autofocus: true, autocomplete: 'off', maxLength: longest.code })}
-      ${h(Field, { label: labels().name, value: name, onInput: setName, hint: sign ? undefined : t().nameHint, fault: faultAt(refusal, 'name'), required: Boolean(sign), maxLength: longest.name })}
-      ${h(RoomChoice, { rooms, chosen: resourceIds, isAsOpen: !sign && !locationId, onChange: setResourceIds })}
-      ${h(Field, { label: t().location, value: locationId, onInput: setLocationId, choices: [{ value: '', text: t().noLocation }, ...locations.map(({ id, name }) => ({ value: id, text: name }))] })}
-      ${h(Field, { label: labels().privacy, value: privacy, onInput: (value) => setPrivacy(value as DisplayPrivacy), choices: Object.entries(t().privacies).map(([value, text]) => ({ value, text })) })}
-      ${h(Check, { label: t().mayBook, checked: mayBook, onChange: setMayBook })}
-      <div class="buttons end"><button class="main" disabled=${isBusy}>${sign ? t().save : t().pair}</button></div>
-    </form>
-  `;
-  return h(Dialog, { title: sign ? t().editTitle(sign.name) : t().pair, onClose, children: body });
+  const draft = useRecord<Values, SignFragment>({
+    record: sign ?? null,
+    subject: 'Display',
+    valuesOf: (read) => ({
+      code: '',
+      name: read?.name ?? '',
+      resourceIds: read?.resourceIds ?? [],
+      locationId: read?.locationId ?? '',
+      mayBook: read?.mayBook ?? false,
+      privacy: read?.privacy ?? 'Title',
+    }),
+    read: async (id) => (await ask(OneSignDocument, { id })).displayDevice,
+    create: ({ code, name, ...grant }) =>
+      act(PairSignDocument, { input: { ...inputOf(grant), code, name: name || null } }),
+    change: ({ id, version }, { code: _, ...changes }) =>
+      act(ChangeSignDocument, { id, version, input: inputOf(changes) }),
+    made: t().paired,
+    onSaved,
+  });
+  const { base, values, set } = draft;
+  const { resourceIds, locationId, mayBook } = values;
+  return h(RecordDialog, {
+    title: base ? t().editTitle(base.name) : t().pair,
+    draft,
+    fields: ['code', 'name'],
+    make: t().pair,
+    onClose,
+    children: html`
+      ${!base && memberField(draft, 'code', { hint: t().codeHint, required: true, autofocus: true, autocomplete: 'off', maxLength: longest.code })}
+      ${memberField(draft, 'name', { hint: base ? undefined : t().nameHint, required: Boolean(base), maxLength: longest.name })}
+      ${h(RoomChoice, { rooms, chosen: resourceIds, isAsOpen: !base && !locationId, onChange: (ids) => set({ resourceIds: ids }) })}
+      ${h(Field, { label: t().location, value: locationId, onInput: (id) => set({ locationId: id }), choices: [{ value: '', text: t().noLocation }, ...locations.map(({ id, name }) => ({ value: id, text: name }))] })}
+      ${memberField(draft, 'privacy', { choices: Object.entries(t().privacies).map(([value, text]) => ({ value, text })) })}
+      ${h(Check, { label: t().mayBook, checked: mayBook, onChange: (is) => set({ mayBook: is }) })}
+    `,
+  });
 };
