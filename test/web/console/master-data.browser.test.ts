@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { lessonClient, makeJobs } from '../../_util/lessons.ts';
 import { until } from '../../_util/process.ts';
@@ -659,6 +659,56 @@ describeInBrowser('The master data of the console', () => {
     await page.getByLabel('Kalender von').selectOption('room');
     await page.getByText('Noch keine Adresse.').waitFor();
     await close();
+  });
+
+  describe('in German', () => {
+    let german: Awaited<ReturnType<typeof openConsole>>;
+    const press = (name: string) => german.page.getByRole('button', { name, exact: true }).click();
+    const name = () => german.page.locator('dialog').getByLabel('Name', { exact: true });
+    const made = async (path: string, body: object) =>
+      `${path}/${((await call('POST', path, body)) as { Id: number }).Id}`;
+    const Ics =
+      'BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Advent\r\nDTSTART;VALUE=DATE:20991201\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n';
+    beforeAll(async () => {
+      german = await openConsole(browser, service, { language: 'de' });
+      await german.context.addInitScript(patience);
+      await german.open('?screen=master');
+      await german.signIn();
+    });
+    afterAll(async () => {
+      await german?.close();
+    });
+    const isSound = async () =>
+      expect({ violations: await german.violations(), complaints: german.complaints }).toEqual({
+        violations: [],
+        complaints: [],
+      });
+
+    test('a record that somebody else has deleted is gone, also after a change', async () => {
+      const { page, open } = german;
+      for (const [part, path, body] of [
+        ['groups', 'groups', {}],
+        ['policies', 'policies', {}],
+        ['holidays', 'holiday-calendars', { Ics }],
+      ] as const)
+        for (const isChanged of [false, true]) {
+          const record = await made(path, { Name: `Bald weg: ${isChanged}`, ...body });
+          await open(`?screen=master&part=${part}`);
+          await press(`Bald weg: ${isChanged}`);
+          await name().fill('Meins');
+          if (isChanged) {
+            await call('PATCH', record, { Name: 'Ihres' });
+            await press('Speichern');
+            await page.getByRole('alert').filter({ hasText: 'hat das um' }).waitFor();
+          }
+          await call('DELETE', record);
+          await press('Speichern');
+          await page.getByText('Das gibt es nicht mehr. Schließen Sie das Fenster.').waitFor();
+          expect(await page.locator('dialog').getByRole('alert').count()).toBe(1);
+          expect(await page.getByRole('button', { name: 'Speichern' }).isDisabled()).toBe(true);
+          await isSound();
+        }
+    });
   });
 
   test('a name that is as long as the service allows can be changed', async () => {

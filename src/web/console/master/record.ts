@@ -57,8 +57,11 @@ export function useBase<Read extends object | null>(
   /** @param refused nothing after a success @param id of what was changed; nothing for a new record */
   async function settle(refused: Refusal | undefined, id: string | undefined): Promise<void> {
     setRefusal(refused);
-    if (refused?.code !== 'PreconditionFailed' || id === undefined) return;
+    const isMissing = refused?.code === 'NotFound';
+    if ((!isMissing && refused?.code !== 'PreconditionFailed') || id === undefined) return;
     const now = await readNow(id);
+    // Another record that the input names is missing.
+    if (isMissing && now) return;
     if (now) setBase(() => now);
     setStale(now ? await readStale(subject, id) : { subject, act: undefined, isGone: true });
     setRefusal(undefined);
