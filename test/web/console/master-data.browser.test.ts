@@ -235,8 +235,10 @@ describeInBrowser('The master data of the console', () => {
     await button('Save').click();
     await page
       .getByRole('alert')
-      .getByText(/^Admin of school has changed this at \d\d:\d\d\.$/)
+      .getByText(/^Admin of school has changed this at \d\d:\d\d:$/)
       .waitFor();
+    // Nobody would read both lists as one text.
+    await page.getByRole('alert').getByText('Weekly hours', { exact: true }).waitFor();
     await button('Discard').click();
     await bar('Sunday 12:00–02:00').waitFor();
   });
@@ -375,7 +377,7 @@ describeInBrowser('The master data of the console', () => {
     await call('PATCH', `persons/${Id}`, { Active: false, TeacherCode: 'AK' });
     await button('Save').click();
     const alert = admin.page.getByRole('alert').filter({ hasText: 'Admin of school has changed this' });
-    await alert.getByText('Active: true → false').waitFor();
+    await alert.getByText('Active: yes → no').waitFor();
     await alert.getByText('Teacher code', { exact: true }).waitFor();
     await button('Save').click();
     await row('Ada King ada@school.example User AK not active').waitFor();
@@ -683,6 +685,62 @@ describeInBrowser('The master data of the console', () => {
         violations: [],
         complaints: [],
       });
+
+    test('whatever somebody else has changed is said in the words of the form', async () => {
+      const { page, open } = german;
+      const LocationId = service.tenant.locationId;
+      await call('PATCH', 'tenant', { Parameters: { UsersMayImport: false } });
+      const group = (await made('groups', { Name: 'Technik' })).replace('groups/', '');
+      const cases = [
+        {
+          part: 'rooms',
+          path: await made('resources', { Name: 'Werkraum', LocationId }),
+          was: 'Werkraum',
+          changes: { CalendarWriting: 'Busy', CalendarEdits: 'TakeOver', Active: false },
+          said: [
+            'In Betrieb: „ja“ → „nein“',
+            'Im Mailkalender des Raums steht: leer → „nur, wann er belegt ist“',
+            'Ändert es dort jemand: leer → „wird die Buchung hier auch geändert“',
+          ],
+        },
+        {
+          part: 'policies',
+          path: await made('policies', { Name: 'Streng' }),
+          was: 'Streng',
+          changes: { NeedsApproval: true, LeadMinutes: 60, MayDecide: [Number(group)] },
+          said: [
+            'Buchungen brauchen eine Genehmigung: „nein“ → „ja“',
+            'Spätestens so viele Minuten vorher: leer → „60“',
+            'Wer entscheidet: leer → „Technik“',
+          ],
+        },
+        {
+          part: 'holidays',
+          path: await made('holiday-calendars', { Name: 'Advent', Ics }),
+          was: 'Advent',
+          changes: { LocationId },
+          said: ['Standort: leer → „Campus“'],
+        },
+        {
+          part: 'school',
+          path: 'tenant',
+          was: '',
+          changes: { Parameters: { UsersMayImport: true } },
+          said: ['Benutzer dürfen importieren: „nein“ → „ja“'],
+        },
+      ];
+      for (const { part, path, was, changes, said: words } of cases) {
+        await open(`?screen=master&part=${part}`);
+        if (was) await press(was);
+        await page.locator('dialog, main').getByLabel('Name', { exact: true }).last().fill(`${was} neu`);
+        await call('PATCH', path, changes);
+        await press('Speichern');
+        const alert = page.getByRole('alert').filter({ hasText: 'Admin of school hat das um' });
+        await alert.waitFor();
+        expect((await alert.locator('li').allInnerTexts()).toSorted()).toEqual(words.toSorted());
+        await isSound();
+      }
+    });
 
     test('a record that somebody else has deleted is gone, also after a change', async () => {
       const { page, open } = german;

@@ -25,7 +25,9 @@ export function actionText({ action, subject }: Pick<Act, 'action' | 'subject'>)
   return verb && subject ? `${t().nouns[subject]} ${verb}` : action;
 }
 
-export const memberText = (subject: Subject, member: string): string => labelOf(member, subject) ?? member;
+/** Without the comma of a label that the choice in its field continues. */
+export const memberText = (subject: Subject, member: string): string =>
+  (labelOf(member, subject) ?? member).replace(/,$/, '');
 
 /** The nouns of the ids that members hold. */
 const nounsOfIds: Record<string, Record<string, string>> = {
@@ -104,7 +106,7 @@ export function valueText(subject: Subject, member: string, value: string, names
 const idsAtOnce = 100;
 
 /** The names of the records whose ids are among the values. */
-export async function readNames(acts: readonly Act[], stop: AbortSignal): Promise<Names> {
+export async function readNames(acts: readonly Pick<Act, 'subject' | 'changes'>[], stop?: AbortSignal): Promise<Names> {
   const ids = new Set(
     acts.flatMap(({ subject, changes }) =>
       changes.flatMap(({ member, from, to }) =>

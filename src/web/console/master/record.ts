@@ -3,6 +3,7 @@
  * is read, the typed values stay, and the form says who has changed what.
  */
 import { useState } from 'preact/hooks';
+import { memberText, type Names, readNames, valueText } from '../activity/wording.ts';
 import { ask, type Refusal } from '../client.ts';
 import { ownZone, timeText } from '../clock.ts';
 import { type AuditSubject, LatestActDocument, type LatestActQuery } from '../generated/graphql.ts';
@@ -12,9 +13,7 @@ import { type Child, h, html } from '../parts/html.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
-import { labelOf } from '../texts/members.ts';
 
-type Named = { id: string; name: string };
 type Versioned = { id: string; version: number; name: string };
 type Answer<Record> = { done: Record; refused?: never } | { refused: Refusal; done?: never };
 
@@ -33,14 +32,20 @@ export type RecordPlan<Values extends object, Read extends Versioned> = {
 };
 
 type Act = NonNullable<LatestActQuery['audit']>['nodes'][number];
-export type Stale = { subject: AuditSubject; act: Act | undefined; isGone: boolean };
+export type Stale = {
+  subject: AuditSubject;
+  act: Act | undefined;
+  /** Of the records that the act refers to. */
+  names: Names;
+  isGone: boolean;
+};
 
 /** Reads who was faster from the latest act. Changes by an earlier release or a tenant file have none. */
-const readStale = async (subject: AuditSubject, id: string): Promise<Stale> => ({
-  subject,
-  act: (await ask(LatestActDocument, { subject, id })).audit?.nodes[0],
-  isGone: false,
-});
+async function readStale(subject: AuditSubject, id: string): Promise<Stale> {
+  const act = (await ask(LatestActDocument, { subject, id })).audit?.nodes[0];
+  const names = await readNames(act ? [{ subject, changes: act.changes }] : []);
+  return { subject, act, names, isGone: false };
+}
 
 /**
  * What was read, and why a change of it was refused. If somebody else was faster, the new state is read.
@@ -63,7 +68,7 @@ export function useBase<Read extends object | null>(
     // Another record that the input names is missing.
     if (isMissing && now) return;
     if (now) setBase(() => now);
-    setStale(now ? await readStale(subject, id) : { subject, act: undefined, isGone: true });
+    setStale(now ? await readStale(subject, id) : { subject, act: undefined, names: new Map(), isGone: true });
     setRefusal(undefined);
   }
   return { base, refusal, stale, settle };
@@ -111,51 +116,25 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
   };
 }
 
-/**
- * Members, named as in the audit, whose values are words, numbers or the id of one record. Those of others are lists, each as one
- * text that nobody would read, or tell what became of other records.
- */
-const readable = new Set([
-  'Name',
-  'Kind',
-  'Capacity',
-  'Equipment',
-  'Mailbox',
-  'CalendarWriting',
-  'CalendarEdits',
-  'DeclineConflicts',
-  'CheckInMinutes',
-  'PolicyId',
-  'LocationId',
-  'Active',
-  'TimeZone',
-  'Email',
-  'Role',
-  'TeacherCode',
-  'Closes',
-  'Url',
-  'Colour',
-]);
+/** A list of records, which nobody would read as one text. */
+const isLong = (value: string | null): boolean => value !== null && /^[[{]/.test(value);
 
-/** @param names the names of records that the record refers to */
-export function StaleBox({ stale: { subject, act, isGone }, names = [] }: { stale: Stale; names?: readonly Named[] }) {
+export function StaleBox({ stale: { subject, act, names, isGone } }: { stale: Stale }) {
   if (isGone) return html`<p class="stale" role="alert">${t().isGone}</p>`;
   const who = act?.person?.displayName ?? t().somebody;
   const when = act ? timeText(ownZone, Date.parse(act.at)) : '';
-  const changes = (act?.changes ?? []).filter(({ member }) => readable.has(member));
-  const nameOf = (member: string, value: string | null) => {
-    const id = `${member.replace(/Id$/, '').toLowerCase()}_${value}`;
-    return (member.endsWith('Id') && names.find((named) => named.id === id)?.name) || value;
-  };
-  const changeText = (member: string, from: string | null, to: string | null) => {
-    const label = labelOf(member, subject) ?? member;
+  const changes = act?.changes ?? [];
+  const changeText = ({ member, from, to }: Act['changes'][number]) => {
+    const label = memberText(subject, member);
+    const said = (value: string | null) => value && valueText(subject, member, value, names);
     // The audit keeps no names or addresses of persons.
-    return from === null && to === null ? label : t().memberChange(label, nameOf(member, from), nameOf(member, to));
+    const isShown = (from !== null || to !== null) && !isLong(from) && !isLong(to);
+    return isShown ? t().memberChange(label, said(from), said(to)) : label;
   };
   return html`
     <div class="stale" role="alert">
       <p>${t().changedBy(who, when)}${changes.length > 0 ? ':' : '.'}</p>
-      ${changes.length > 0 && html`<ul>${changes.map(({ member, from, to }) => html`<li>${changeText(member, from, to)}</li>`)}</ul>`}
+      ${changes.length > 0 && html`<ul>${changes.map((change) => html`<li>${changeText(change)}</li>`)}</ul>`}
       <p>${t().typedStays}</p>
     </div>
   `;
@@ -166,8 +145,6 @@ type RecordDialogProperties = {
   draft: Pick<ReturnType<typeof useRecord>, 'base' | 'refusal' | 'stale' | 'isBusy' | 'save'>;
   /** The fields that show their own faults. */
   fields: readonly string[];
-  /** The names of records that the record refers to. */
-  names?: readonly Named[];
   onClose: () => void;
   wide?: boolean;
   /** The text of the button that makes a new record. */
@@ -178,14 +155,14 @@ type RecordDialogProperties = {
 };
 
 export function RecordDialog(properties: RecordDialogProperties) {
-  const { title, draft, fields, names = [], onClose, wide = false, make = t().make, children, more } = properties;
+  const { title, draft, fields, onClose, wide = false, make = t().make, children, more } = properties;
   const { base, refusal, stale, isBusy, save } = draft;
   const send = async () => {
     if (await save()) onClose();
   };
   const form = html`
     <form onSubmit=${submit(send)}>
-      ${stale && h(StaleBox, { stale, names })}
+      ${stale && h(StaleBox, { stale })}
       ${children}
       ${h(RefusedBox, { refusal, fields })}
       <div class="buttons">

@@ -152,7 +152,6 @@ export const RoomForm: Component<RoomFormProperties> = (properties) => {
     title: base?.name ?? t().newRoom,
     draft,
     fields,
-    names: [...locations, ...policies],
     onClose,
     children: html`
       ${input('name', { required: true, autofocus: true, maxLength: longest.name })}
