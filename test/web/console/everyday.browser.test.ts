@@ -559,6 +559,52 @@ describeInBrowser('Every day at the console', () => {
     await close();
   });
 
+  test.each([
+    [
+      'de',
+      'Diesen Namen gibt es hier schon',
+      'Diese E-Mail-Adresse hat schon',
+      'So heißt hier schon etwas Stillgelegtes',
+    ],
+    [
+      'en',
+      'This name exists here already',
+      'Another person has this e-mail address',
+      'Something retired has this name',
+    ],
+  ] as const)('a value that another record has is told at its field: %s', async (language, name, email, retired) => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service, { language });
+    const { db } = service.context;
+    const { mandatorId: mandator_id, locationId: location_id } = service.tenant;
+    const old = `Old ${language}`;
+    await db.insertInto('resource').values({ mandator_id, location_id, name: old, active: false }).execute();
+    const held = await db
+      .selectFrom('person')
+      .where('mandator_id', '=', mandator_id)
+      .select('email')
+      .executeTakeFirstOrThrow();
+    const labels =
+      language === 'de'
+        ? { name: 'Name', email: 'E-Mail', make: 'Anlegen' }
+        : { name: 'Name', email: 'E-mail', make: 'Create' };
+    const refused = async (part: string, values: Partial<Record<'name' | 'email', string>>, wrong: string) => {
+      await open(`?screen=master&part=${part}&record=new`);
+      if (part === 'locations') await signIn();
+      const dialog = page.getByRole('dialog');
+      for (const [member, value] of Object.entries(values))
+        await dialog.getByLabel(labels[member as 'name'], { exact: true }).fill(value);
+      await dialog.getByRole('button', { name: labels.make }).click();
+      await dialog.locator('.field.wrong').getByText(wrong).waitFor();
+      expect(await dialog.locator('.refused li').count()).toBe(0);
+    };
+    await refused('locations', { name: 'campus' }, name);
+    await refused('rooms', { name: 'r101' }, name);
+    await refused('rooms', { name: old }, retired);
+    await refused('persons', { name: 'Ada', email: held.email }, email);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('Back does not open again what was closed, and leads to what was before it', async () => {
     const { open, signIn, page, complaints, close } = await openConsole(browser, service);
     await open('?screen=master&part=locations');

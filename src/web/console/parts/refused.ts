@@ -21,9 +21,10 @@ export function sayRefusal({
   retryAfterSeconds,
 }: Pick<Refusal, 'code' | 'message' | 'retryAfterSeconds'> & Partial<Pick<Refusal, 'faults' | 'conflicts'>>): string {
   // The text for this code leads to the faults.
-  const leadsToFaults = code === 'InvalidInput' && faults.length > 0;
+  const leadsToFaults = (code === 'InvalidInput' || code === 'Conflict') && faults.length > 0;
   const isVague = code === 'InvalidInput' && !leadsToFaults;
-  const known = isVague ? undefined : problemTexts()[conflicts.length > 0 ? 'RoomOccupied' : code];
+  const told = conflicts.length > 0 ? 'RoomOccupied' : leadsToFaults ? 'InvalidInput' : code;
+  const known = isVague ? undefined : problemTexts()[told];
   const more =
     language.value === 'en' && message && !leadsToFaults && code !== 'Offline' && code !== 'PreconditionFailed'
       ? withLabels(message)
@@ -67,6 +68,15 @@ function labelAt(member: string): string {
 const withLabels = (message: string): string =>
   message.replace(leadingMembers, (_, members: string) => `${members.split(', ').map(labelAt).join(', ')}: `);
 
+/** The message names instants in UTC, while the form says when the room is open; or it has nouns of the API. */
+const inWordsOfForms: ReadonlySet<string> = new Set([
+  'OutsideOpeningHours',
+  'NameTaken',
+  'NameOfRetired',
+  'EmailTaken',
+  'TeacherCodeTaken',
+]);
+
 /**
  * @param timeZone of the room that the fault is about
  * @param isNamed whether the label of its input is shown beside it
@@ -77,8 +87,7 @@ export function sayFault(fault: Fault, timeZone = ownZone, isNamed = true): stri
   const known = problemTexts()[code];
   const figures = sayLimit(fault, timeZone);
   if (known && figures) return `${known} ${figures}`;
-  // The message names instants in UTC; the form says when the room is open.
-  if (known && code === 'OutsideOpeningHours') return known;
+  if (known && inWordsOfForms.has(code)) return known;
   return language.value === 'en' || !known ? message : known;
 }
 

@@ -78,6 +78,11 @@ export const problemTexts = texts<Problems>(
     QuotaReached: 'Ihr Kontingent für diese Woche würde überschritten.',
     OutsideOpeningHours: 'Der Raum ist in dieser Zeit nicht geöffnet.',
     MissingField: 'Diese Angabe fehlt.',
+    NameTaken: 'Diesen Namen gibt es hier schon; wählen Sie einen anderen.',
+    NameOfRetired:
+      'So heißt hier schon etwas Stillgelegtes: Nehmen Sie es wieder in Betrieb, oder geben Sie ihm zuerst einen anderen Namen.',
+    EmailTaken: 'Diese E-Mail-Adresse hat schon eine andere Person.',
+    TeacherCodeTaken: 'Dieses Kürzel hat schon eine andere Person.',
   },
   {
     Offline: 'The server cannot be reached. What you have typed stays; try again when the connection is back.',
@@ -104,5 +109,9 @@ export const problemTexts = texts<Problems>(
     QuotaReached: 'Your quota of this week would be exceeded.',
     OutsideOpeningHours: 'The room is not open at this time.',
     MissingField: 'This is missing.',
+    NameTaken: 'This name exists here already; choose another.',
+    NameOfRetired: 'Something retired has this name here: take it into use again, or give it another name first.',
+    EmailTaken: 'Another person has this e-mail address already.',
+    TeacherCodeTaken: 'Another person has this teacher code already.',
   },
 );
