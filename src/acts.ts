@@ -66,26 +66,52 @@ const personal = new Set(['Name', 'Email', 'TimeZone', 'TeacherCode', 'Label']);
 const unchanging = new Set(['Id', 'Version']);
 const longestValue = 1_000;
 
-/**
- * A value as text for people. A very long one is cut, and `toWellFormed` repairs a surrogate pair that was cut in half, which
- * jsonb refuses.
- */
-function valueText(value: unknown): string | null {
+const isPlain = (value: unknown) => Array.isArray(value) && value.every((one) => typeof one !== 'object');
+
+/** A value as text for people. */
+function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
-  const isPlain = Array.isArray(value) && value.every((one) => typeof one !== 'object');
-  const text = typeof value === 'string' ? value : isPlain ? value.join(', ') : JSON.stringify(value);
-  return text.length > longestValue ? `${text.slice(0, longestValue - 1).toWellFormed()}…` : text;
+  return typeof value === 'string' ? value : isPlain(value) ? (value as unknown[]).join(', ') : JSON.stringify(value);
+}
+
+const isLong = (text: string | null) => text !== null && text.length > longestValue;
+
+/** Cuts a very long text. `toWellFormed` repairs a surrogate pair that was cut in half, which jsonb refuses. */
+const cut = (text: string | null) =>
+  text !== null && isLong(text) ? `${text.slice(0, longestValue - 1).toWellFormed()}…` : text;
+
+/** The entries of a list that another one lacks, as many as there is room for; `…` after it says that it has more. */
+function listText(list: readonly object[], other: readonly object[]): string {
+  if (list.length === 0) return '';
+  const known = new Set(other.map((entry) => JSON.stringify(entry)));
+  const told: string[] = [];
+  let length = '[]…'.length;
+  for (const entry of list.map((one) => JSON.stringify(one)).filter((text) => !known.has(text))) {
+    length += entry.length + ','.length;
+    if (length > longestValue) break;
+    told.push(entry);
+  }
+  return `[${told.join(',')}]${told.length < list.length ? '…' : ''}`;
+}
+
+/** The texts of two different values. Of long lists the same entries are left out: a cut could hide those that differ. */
+function textsOf(before: unknown, after: unknown): Pick<MemberChange, 'from' | 'to'> {
+  const [from, to] = [textOf(before), textOf(after)];
+  const lists = [before, after].filter((value) => value !== null && value !== undefined);
+  const areLists = lists.every(Array.isArray) && !lists.every(isPlain);
+  if (!areLists || !(isLong(from) || isLong(to))) return { from: cut(from), to: cut(to) };
+  const [old, now] = [before ?? [], after ?? []] as [object[], object[]];
+  return { from: from === null ? null : listText(old, now), to: to === null ? null : listText(now, old) };
 }
 
 /** The members that differ; for a new record, all that have a value. @param before null for a new record */
 function changesOf(subject: Subject, before: object | null, after: object): MemberChange[] {
   return Object.entries(after).flatMap(([name, value]) => {
     const member = upperFirst(name);
-    const from = valueText(before && (before as Record<string, unknown>)[name]);
-    const to = valueText(value);
-    if (from === to || unchanging.has(member)) return [];
+    const old = before && (before as Record<string, unknown>)[name];
+    if (textOf(old) === textOf(value) || unchanging.has(member)) return [];
     const isHidden = 'personId' in subject && personal.has(member);
-    return [isHidden ? { member, from: null, to: null } : { member, from, to }];
+    return [{ member, ...(isHidden ? { from: null, to: null } : textsOf(old, value)) }];
   });
 }
 

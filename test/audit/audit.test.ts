@@ -111,6 +111,45 @@ test('a very long value is cut, also within an emoji', async () => {
   const [act] = (await read('Limit=1')) as [Act];
   const whole = Equipment.join(', ');
   expect(act.Changes).toContainEqual(change('Equipment', null, `${whole.slice(0, 998)}\uFFFD…`));
+  await admin.patch(`/resources/${room.body['Id']}`, { Equipment: [...Equipment, 'Beamer'] });
+  const [more] = (await read('Limit=1')) as [Act];
+  expect(more).toMatchObject({ Action: 'change resource', Changes: [{ Member: 'Equipment' }] });
+});
+
+test('of a long list it has the entries that differ, and no more than fit', async () => {
+  const site = await admin.post('/locations', { Name: 'Gym', TimeZone: 'Europe/Berlin' });
+  const path = `/opening-hours/locations/${site.body['Id']}/exceptions`;
+  const closed = (day: number, Reason = 'Day off') => {
+    const date = `2031-01-${String(day).padStart(2, '0')}`;
+    return { FromDate: date, ToDate: date, Closed: true, Periods: [], Reason };
+  };
+  const days = Array.from({ length: 28 }, (_, index) => closed(index + 1));
+  const put = async (Items: object[]) => {
+    const { status, body } = await admin.send('PUT', path, { body: { Items }, headers: { 'If-Match': '*' } });
+    expect({ status, body }).toMatchObject({ status: 200 });
+    const [act] = (await read('Limit=1')) as [Act];
+    const [{ From, To }] = act.Changes as [{ From: string; To: string }];
+    const entries = (text: string) => [
+      ...(JSON.parse(text.replace(/…$/, '') || '[]') as { fromDate: string; reason: string }[]),
+      ...(text.endsWith('…') ? ['…'] : []),
+    ];
+    return [entries(From), entries(To)];
+  };
+  const told = (day: number, reason = 'Day off') => expect.objectContaining({ fromDate: closed(day).FromDate, reason });
+
+  const [none, first] = await put(days.slice(0, 27));
+  expect(none).toEqual([]);
+  expect(first!.slice(0, 2)).toEqual([told(1), told(2)]);
+  expect(first!.at(-1)).toBe('…');
+  expect(await put(days)).toEqual([['…'], [told(28), '…']]);
+  expect(await put([...days.slice(0, 26), closed(27, 'Carnival'), closed(28)])).toEqual([
+    [told(27), '…'],
+    [told(27, 'Carnival'), '…'],
+  ]);
+  const [gone, left] = await put([closed(28)]);
+  expect(gone!.slice(0, 2)).toEqual([told(1), told(2)]);
+  expect(gone!.at(-1)).toBe('…');
+  expect(left).toEqual(['…']);
 });
 
 test('of a person it stores no name, address or label: it shows the present name', async () => {

@@ -106,4 +106,34 @@ describeInBrowser('The words of the audit', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('of a long list of exceptions what differs is told in words', async () => {
+    const { tenant, url } = service;
+    const token = await service.signIn(tenant, 'Admin');
+    const put = async (days: number) => {
+      const items = Array.from({ length: days }, (_, index) => {
+        const date = `2031-01-${String(index + 1).padStart(2, '0')}`;
+        return { FromDate: date, ToDate: date, Closed: true, Periods: [], Reason: `Day ${index + 1}` };
+      });
+      const answer = await fetch(
+        `${url}/${tenant.code}/api/v1.0/opening-hours/locations/${tenant.locationId}/exceptions`,
+        {
+          method: 'PUT',
+          headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'If-Match': '*' },
+          body: JSON.stringify({ Items: items }),
+        },
+      );
+      expect(answer.status).toBe(200);
+    };
+    await put(27);
+    await put(28);
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service);
+    await open('?screen=activity');
+    await signIn();
+    await page.locator('ins', { hasText: /^[^;]*28[^;]* closed \(Day 28\); …$/ }).waitFor();
+    await page.locator('ins', { hasText: /^[^;]* closed \(Day 1\); .*; …$/ }).waitFor();
+    expect(await page.getByText('fromDate').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

@@ -71,13 +71,20 @@ function exceptionText({ fromDate, toDate, closed, periods, reason }: Exception)
   const open = closed ? hours().closed : periods.map(periodText).join(', ');
   return [days.join(' – '), open, reason && `(${reason})`].filter(Boolean).join(' ');
 }
+/** Of a long list, the audit has only entries that differ, and `…` after them. */
+const listText =
+  <Entry>(entryText: (entry: Entry) => string) =>
+  (text: string): string => {
+    const entries = (parse(text.replace(/…$/, '')) as Entry[]).map(entryText);
+    return [...entries, ...(text.endsWith('…') ? ['…'] : [])].join('; ');
+  };
 const wordOf = (words: Words, text: string) => words[text] ?? text;
 /** The audit has an instant as JSON. */
 const instantText = (text: string) => moment(text.replaceAll('"', ''));
 /** Of members whose values are no plain text; some only of one kind of record. */
 const texts: Record<string, (text: string) => string> = {
-  OpeningRules: (text) => (parse(text) as Rule[]).map(ruleText).join('; '),
-  OpeningExceptions: (text) => (parse(text) as Exception[]).map(exceptionText).join('; '),
+  OpeningRules: listText(ruleText),
+  OpeningExceptions: listText(exceptionText),
   Privacy: (text) => signs().privacies[text] ?? text,
   Role: (text) => persons().roles[text as keyof ReturnType<typeof persons>['roles']] ?? text,
   FutureBookings: (text) => wordOf(master().futures, text),
