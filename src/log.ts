@@ -53,6 +53,9 @@ export function beginningOf(text: string, most: number): string {
   return `${text.slice(0, end)}…`;
 }
 
+/** An instant to the second: 2026-11-27T13:45:10Z. */
+export const toSecond = (at: Date): string => at.toISOString().replace(/\.\d+Z$/, 'Z');
+
 const longestLine = 16_000;
 const longestText = 4_000;
 

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { type Finding, findingsOf } from '../finding.ts';
-import { toSecond } from '../time/days.ts';
+import { toSecond } from '../log.ts';
 import { openStatuses } from './batch.ts';
 import { isWorkedOn } from './next.ts';
 import { remedyFor } from './setbacks.ts';

@@ -1,6 +1,6 @@
 /** Sends nothing for a while after a mail server has refused the account, as further attempts might lock the account. */
 import type { MailServerSettings } from '../config.ts';
-import { toSecond } from '../time/days.ts';
+import { toSecond } from '../log.ts';
 import { minute } from '../time/durations.ts';
 import { AccountRefused } from './faults.ts';
 

@@ -1,6 +1,6 @@
 import { type AddCommands, CommandFailed, commandGroup } from '../cli/command.ts';
 import { formatMinute, formatTable } from '../cli/output.ts';
-import { toSecond } from '../time/days.ts';
+import { toSecond } from '../log.ts';
 import {
   type CalendarStatus,
   type ListedItems,

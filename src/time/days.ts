@@ -95,6 +95,3 @@ export function readWall(text: string): Wall | null {
   if (month !== months || date !== dates || hours > 23 || minutes > 59 || seconds > 60) return null;
   return day * dayLength + ((hours * 60 + minutes) * 60 + Math.min(seconds, 59)) * 1000;
 }
-
-/** An instant to the second: 2026-11-27T13:45:10Z. */
-export const toSecond = (at: Date): string => at.toISOString().replace(/\.\d+Z$/, 'Z');
