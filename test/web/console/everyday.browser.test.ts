@@ -605,6 +605,77 @@ describeInBrowser('Every day at the console', () => {
     await close();
   });
 
+  test.each([
+    [
+      'de',
+      /^[^[]*2031: 08:00–18:00 und 13:00–17:00 überschneiden sich\.$/,
+      /\d–\d\d:\d\d und Montag 10:00–14:00 überschneiden sich\.$/,
+    ],
+    ['en', /^[^[]*2031: 08:00–18:00 and 13:00–17:00 overlap\.$/, /\d–\d\d:\d\d and Monday 10:00–14:00 overlap\.$/],
+  ] as const)('hours that overlap are named by their day and times: %s', async (language, exception, week) => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service, { language });
+    const words =
+      language === 'de'
+        ? [
+            'Neue Ausnahme …',
+            'Von',
+            'Bis',
+            'Ganz geschlossen',
+            'Weitere Zeit',
+            'Speichern',
+            'Neue Zeit …',
+            'Öffnet',
+            'Schließt',
+            'Übernehmen',
+            'Dienstag Mittwoch Donnerstag Freitag',
+          ]
+        : [
+            'New exception …',
+            'From',
+            'To',
+            'Closed throughout',
+            'More hours',
+            'Save',
+            'New hours …',
+            'Opens',
+            'Closes',
+            'Take over',
+            'Tuesday Wednesday Thursday Friday',
+          ];
+    const [anException, from, to, closed, another, save, someHours, opens, closes, take, others] = words as [
+      string,
+      ...string[],
+    ];
+    const press = (name = '') => page.getByRole('button', { name, exact: true }).last().click();
+    const dialog = page.getByRole('dialog');
+    const type = (label = '', text = '') => dialog.getByLabel(label, { exact: true }).fill(text);
+    await open('?screen=master&part=hours');
+    await signIn();
+    await press(anException);
+    await type(from, '2031-01-08');
+    await type(to, '2031-01-08');
+    await dialog.getByLabel(closed ?? '').uncheck();
+    await press(another);
+    await press(save);
+    await dialog.locator('.refused li', { hasText: exception }).waitFor();
+    await page.keyboard.press('Escape');
+    for (const [begin, end] of [
+      ['08:00', '12:00'],
+      ['10:00', '14:00'],
+    ]) {
+      await press(someHours);
+      await type(opens, begin);
+      await type(closes, end);
+      for (const day of others?.split(' ') ?? []) await dialog.getByLabel(day).uncheck();
+      await press(take);
+    }
+    await press(save);
+    await page.locator('.refused li', { hasText: week }).first().waitFor();
+    expect(await page.getByText('[').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('Back does not open again what was closed, and leads to what was before it', async () => {
     const { open, signIn, page, complaints, close } = await openConsole(browser, service);
     await open('?screen=master&part=locations');

@@ -1,7 +1,8 @@
 /** Acts in words: what was done, and the members and their values as the forms call them. */
 import { ask } from '../client.ts';
-import { dayText, moment } from '../clock.ts';
+import { moment } from '../clock.ts';
 import { type ActsQuery, NamesOfRecordsDocument } from '../generated/graphql.ts';
+import { clockTimesText, datesText, ruleText } from '../master/hours-text.ts';
 import { t as activity } from '../texts/activity.ts';
 import { t } from '../texts/audit.ts';
 import { t as hours } from '../texts/hours.ts';
@@ -50,26 +51,15 @@ const idsIn = (subject: Subject, member: string, value: string): string[] | unde
 };
 
 type Period = { opens: string; closes: string };
-type Rule = Period & { weekdays: number[]; validFrom: string | null; validTo: string | null };
 type Exception = { fromDate: string; toDate: string; closed: boolean; periods: Period[]; reason: string | null };
 
 /** Acts of the API have members in camel case, acts with tenant files in Pascal case. */
 const parse = (text: string) =>
   JSON.parse(text.replace(/"([A-Z])(\w*)":/g, (_, first: string, rest: string) => `"${first.toLowerCase()}${rest}":`));
 
-const periodText = ({ opens, closes }: Period) => `${opens}–${closes}`;
-const ruleText = ({ weekdays, validFrom, validTo, ...period }: Rule) =>
-  [
-    weekdays.map((day) => hours().days[day]).join(', '),
-    periodText(period),
-    (validFrom || validTo) && `(${hours().season(validFrom, validTo)})`,
-  ]
-    .filter(Boolean)
-    .join(' ');
-function exceptionText({ fromDate, toDate, closed, periods, reason }: Exception): string {
-  const days = [...new Set([fromDate, toDate])].map((day) => dayText(day, 'medium'));
-  const open = closed ? hours().closed : periods.map(periodText).join(', ');
-  return [days.join(' – '), open, reason && `(${reason})`].filter(Boolean).join(' ');
+function exceptionText({ closed, periods, reason, ...dates }: Exception): string {
+  const open = closed ? hours().closed : periods.map(clockTimesText).join(', ');
+  return [datesText(dates), open, reason && `(${reason})`].filter(Boolean).join(' ');
 }
 /** Of a long list, the audit has only entries that differ, and `…` after them. */
 const listText =

@@ -13,6 +13,7 @@ import { toast } from '../parts/toast.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
+import { clockTimesText, withHours } from './hours-text.ts';
 import type { Owner } from './owner.ts';
 import { StaleBox, useBase } from './record.ts';
 import { type Exception, Touched } from './touched.ts';
@@ -20,8 +21,7 @@ import { type Exception, Touched } from './touched.ts';
 type ExceptionsProperties = { owner: Owner; exceptions: ExceptionsFragment; onSaved: () => void };
 type FormProperties = ExceptionsProperties & { at: number | undefined; onClose: () => void };
 
-const hoursText = ({ closed, periods }: Exception) =>
-  closed ? t().closed : periods.map(({ opens, closes }) => `${opens}–${closes}`).join(', ');
+const hoursText = ({ closed, periods }: Exception) => (closed ? t().closed : periods.map(clockTimesText).join(', '));
 const inputOf = ({ fromDate, toDate, closed, periods, reason }: Exception): OpeningExceptionInput => ({
   fromDate,
   toDate,
@@ -56,8 +56,9 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
   /** @param next the exceptions in place of the old one */
   async function write(next: readonly Exception[]): Promise<void> {
     const others = base.items.filter((each) => JSON.stringify(each) !== JSON.stringify(old));
-    const { done, refused } = await owner.setExceptions(base.version, [...others, ...next].map(inputOf));
-    await settle(refused, owner.id);
+    const items = [...others, ...next].map(inputOf);
+    const { done, refused } = await owner.setExceptions(base.version, items);
+    await settle(withHours(refused, items), owner.id);
     if (!done) return;
     toast(t().saved(owner.name), { undo: () => void undo(done.version) });
     onSaved();
