@@ -483,10 +483,20 @@ describeInBrowser('The screen of timetables', () => {
     for (const [column, heading] of Object.entries({ Date: 'Tag', Start: 'Anfang', End: 'Schluss', Room: 'Saal' }))
       await first.page.getByLabel(column, { exact: true }).selectOption(heading);
     await first.page.getByLabel('Source', { exact: true }).fill('clubs');
+    await first.page.getByLabel('Keep under this name').fill('Clubs');
+    const keep = first.page.getByRole('button', { name: 'Keep as a profile' });
+    for (const line of ['2 08:50 25:00', '2 08:60 09:35', '2 08:50']) {
+      await first.page.getByLabel('Time grid').fill(`1 08:00 08:45\n${line}`);
+      await first.page
+        .locator('.field.wrong', { hasText: 'Time grid' })
+        .getByText('Line 2 is not understood')
+        .waitFor();
+      expect(await keep.isDisabled()).toBe(true);
+    }
+    await first.page.getByLabel('Time grid').fill('1 08:00 08:45\n2 08:50 09:35');
     await first.page.getByText('Term and time grid').click();
     await first.page.getByLabel('Other names of rooms').fill('Turnh. = HS 101');
-    await first.page.getByLabel('Keep under this name').fill('Clubs');
-    await first.page.getByRole('button', { name: 'Keep as a profile' }).click();
+    await keep.click();
     await first.page.getByText('The profile Clubs is kept.').first().waitFor();
     expect(await first.violations()).toEqual([]);
     expect(first.complaints).toEqual([]);

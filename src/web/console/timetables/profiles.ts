@@ -17,7 +17,7 @@ import { toast } from '../parts/toast.ts';
 import { t as files } from '../texts/timetable-files.ts';
 import { fillMapping, nameColumns } from './columns.ts';
 import type { Draft, Work } from './draft.ts';
-import { describeReading, type Reading } from './reading.ts';
+import { describeReading, type Reading, wrongLists } from './reading.ts';
 
 type Location = { id: string; name: string };
 
@@ -134,6 +134,8 @@ export const Profiles: Component<{
     onChange({ reading: { ...work.reading, profile: '' } });
   }
   const isOff = isLocked || isBusy;
+  // The settings name the lines.
+  const isWrong = wrongLists(work.reading).length > 0;
   return html`
     <div class="fields">
       ${h(Field, {
@@ -156,7 +158,7 @@ export const Profiles: Component<{
       })}
     </div>
     <p class="buttons">
-      <button type="button" disabled=${isOff || wanted === ''} onClick=${() => void save()}>${profiles.some(isSame) ? files().replaceProfile : files().keepProfile}</button>
+      <button type="button" disabled=${isOff || isWrong || wanted === ''} onClick=${() => void save()}>${profiles.some(isSame) ? files().replaceProfile : files().keepProfile}</button>
       ${chosen && html`<button type="button" disabled=${isOff} onClick=${() => void remove(chosen)}>${files().deleteProfile}</button>`}
     </p>
     ${h(RefusedBox, { refusal: refusal ?? asked.refusal })}

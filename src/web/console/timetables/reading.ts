@@ -1,14 +1,20 @@
 /** How the files of a timetable are read besides their columns: the term, the time grid, and what rooms are called. */
 import { mandator } from '../client.ts';
 
+const isClockTime = (text: string) => /^([01]\d|2[0-3]):[0-5]\d$/.test(text);
+
 /** Lists that people type as lines of text. */
 export const lists = {
   grid: {
     member: 'Periods',
     parse: (line: string) => {
       const found = /^(?:([1-7])\/)?(\d{1,2})\s+(\d\d:\d\d)\s*[-–]?\s*(\d\d:\d\d)$/.exec(line);
-      const [, day, period, Begin, End] = found ?? [];
-      return found && { ...(day && { Day: Number(day) }), Period: Number(period), Begin, End };
+      const [, day, period, Begin = '', End = ''] = found ?? [];
+      return (
+        isClockTime(Begin) &&
+        isClockTime(End) &&
+        Begin < End && { ...(day && { Day: Number(day) }), Period: Number(period), Begin, End }
+      );
     },
   },
   holidays: {
