@@ -44,10 +44,10 @@ const fails = (code: string, message: RegExp, more: object = {}) =>
   expect.objectContaining({ code, message: expect.stringMatching(message), ...more });
 const noBooking = fails('NotFound', /^There is no booking of this id\.$/);
 /** A walk-in; its start and length in minutes, the start from now. */
-const walkIn = (from = 0, length = 30): Partial<NewBooking> => ({
-  start: new Date(Date.now() + from * minute),
-  end: new Date(Date.now() + (from + length) * minute),
-});
+function walkIn(from = 0, length = 30): Partial<NewBooking> {
+  const start = Date.now() + from * minute;
+  return { start: new Date(start), end: new Date(start + length * minute) };
+}
 const bookNow = (viewer = sign, more: Partial<NewBooking> = {}) => school.book({ ...walkIn(), ...more }, viewer);
 /** The outcomes, sorted, of two acts that wait for the lock of room A at the same time. */
 async function atOnce(...acts: (() => Promise<unknown>)[]): Promise<string[]> {
