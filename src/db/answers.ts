@@ -32,9 +32,9 @@ const usual = {
   lookTimeout: 5_000,
   /** Time after which a statement is given up while PostgreSQL cannot be asked about it. */
   mostUnknown: 60_000,
+  /** How long after the last look the looking connection is kept: longer than any pause between two looks. */
+  lookerKept: 15_000,
 };
-/** Milliseconds after the last look at which the looking connection is closed: longer than any pause between two looks. */
-const lookerKept = 15_000;
 /** Looks in a row that must find the backend idle: after a single one the answer may still be on its way. */
 const mostMisses = 2;
 /** Milliseconds in which this process reads data that has already arrived: it may have been suspended itself. */
@@ -43,12 +43,30 @@ const readTime = 250;
 /** By URL, the time of the last data on any watched connection. */
 const heardAt = new Map<string, number>();
 
+type LookTimes = Pick<typeof usual, 'lookTimeout' | 'lookerKept'>;
+
 type Looker = { pool: pg.Pool; hasReached: boolean };
 
 /** By URL, the one connection over which this process looks, for all silent statements. */
 const lookers = new Map<string, Looker>();
 
-function openLooker(url: string, lookTimeout: number): Looker {
+/** By URL, how many connections are watched. The looking one ends with the last of them: it would keep the database in use. */
+const watched = new Map<string, number>();
+
+function watch(url: string, socket: Socket): void {
+  watched.set(url, (watched.get(url) ?? 0) + 1);
+  socket.once('close', () => {
+    const left = watched.get(url)! - 1;
+    watched.set(url, left);
+    if (left > 0) return;
+    watched.delete(url);
+    heardAt.delete(url);
+    void lookers.get(url)?.pool.end();
+    lookers.delete(url);
+  });
+}
+
+function openLooker(url: string, { lookTimeout, lookerKept }: LookTimes): Looker {
   /** Notes whether the host accepts connections: PostgreSQL or a pooler may accept one and then not answer. */
   class LookingClient extends PrimaryClient {
     constructor(config?: pg.ClientConfig) {
@@ -83,10 +101,10 @@ function openLooker(url: string, lookTimeout: number): Looker {
 async function look(
   url: string,
   { pid, started }: Backend,
-  lookTimeout: number,
+  times: LookTimes,
 ): Promise<'AtWork' | 'Idle' | 'Refused' | 'NoAnswer' | 'Unreachable'> {
   let looker = lookers.get(url);
-  if (!looker) lookers.set(url, (looker = openLooker(url, lookTimeout)));
+  if (!looker) lookers.set(url, (looker = openLooker(url, times)));
   try {
     const { rows } = await looker.pool.query(
       `select from pg_stat_activity where pid = $1 and backend_start = $2::timestamptz
@@ -103,11 +121,13 @@ async function look(
 
 /** Watches a connection until it ends. A statement may take as long as its backend is seen to work on it. */
 export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, patience }: Watched): void {
-  const { lookAfter, lookAgain, lookAtWorkAgain, lookTimeout, mostUnknown } = { ...usual, ...patience };
+  const times = { ...usual, ...patience };
+  const { lookAfter, lookAgain, lookAtWorkAgain, mostUnknown } = times;
   const socket = client.connection.stream as Socket;
   // The library does not declare it; it is false from the start of a statement to its end.
   const isOwed = () => !(client as unknown as { readyForQuery: boolean }).readyForQuery && !socket.destroyed;
   const limit = answerTimeout || Number.POSITIVE_INFINITY;
+  watch(url, socket);
   socket.on('data', () => heardAt.set(url, performance.now()));
   const quiet = Math.min(lookAfter, limit);
   const pause = (ms: number) => sleep(ms, undefined, { ref: false });
@@ -122,7 +142,7 @@ export function watchAnswers(client: pg.Client, { url, backend, answerTimeout, p
     const isSilent = () => isOwed() && socket.bytesRead === heard;
     for (let misses = 0; isSilent(); ) {
       const waited = performance.now() - since;
-      const seen = waited >= limit ? 'TooLate' : backend ? await look(url, backend, lookTimeout) : 'AtWork';
+      const seen = waited >= limit ? 'TooLate' : backend ? await look(url, backend, times) : 'AtWork';
       if (seen === 'AtWork') misses = 0;
       if (seen === 'Idle') misses += 1;
       if (seen === 'TooLate' || misses >= mostMisses || (waited >= mostUnknown && isLost(seen))) {

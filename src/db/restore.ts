@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -178,13 +179,23 @@ async function insistOnUnicode(db: Database, name: string): Promise<void> {
     throw new Conflict(`In the database ${name} ${notUnicode.text}. Nothing was changed. ${notUnicode.remedy}`);
 }
 
+/** Sessions that are just ending get 5 s, as `drop database` gives them. */
 async function insistOnUnused(admin: pg.Client, name: string): Promise<void> {
-  const { rows } = await admin.query<{ who: string }>(
-    `select distinct application_name as who from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
-    [name],
-  );
-  if (rows.length > 0)
+  const listUsers = async () => {
+    const { rows } = await admin.query<{ who: string }>(
+      `select distinct application_name as who from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+      [name],
+    );
+    return rows.map(({ who }) => who || 'no name');
+  };
+  const deadline = performance.now() + 5_000;
+  let users = await listUsers();
+  while (users.length > 0 && performance.now() < deadline) {
+    await sleep(100);
+    users = await listUsers();
+  }
+  if (users.length > 0)
     throw new Conflict(
-      `The database ${name} is in use (${rows.map(({ who }) => who || 'no name').join(', ')}): stop the server and other commands first. Nothing was changed.`,
+      `The database ${name} is in use (${users.join(', ')}): stop the server and other commands first. Nothing was changed.`,
     );
 }

@@ -45,6 +45,8 @@ export async function layCable(to: string) {
     url: through.href.replace(/\/$/, ''),
     /** How many connections have been opened through the proxy. */
     opened: () => opened,
+    /** Whether no connection is open through the proxy. */
+    isIdle: () => sockets.size === 0,
     /** Cuts the open connections; later ones work. */
     strand() {
       for (const socket of sockets) stranded.add(socket);

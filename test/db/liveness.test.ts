@@ -218,17 +218,18 @@ test.concurrent(`${stranded} is thrown away when the host takes no connection an
 
 test.concurrent(`${stranded} is looked for over one connection, however many are silent; one that is dead itself is replaced`, async () => {
   const [cable, looks] = [await layCable(database.url), await layCable(database.url)];
-  async function open(): Promise<pg.Client> {
-    const client = new pg.Client({ connectionString: cable.url });
+  async function open(url: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: url });
     client.on('error', () => {});
     await client.connect();
     const backend = await setUpSession(client);
     watchAnswers(client, { url: looks.url, backend, answerTimeout: 0, patience: soon });
     return client;
   }
+  const healthy = await open(database.url);
   /** What becomes of statements of so many connections whose answers never come. */
   async function silence(count: number): Promise<string[]> {
-    const clients = await Promise.all(Array.from({ length: count }, open));
+    const clients = await Promise.all(Array.from({ length: count }, () => open(cable.url)));
     cable.strand();
     return await Promise.all(clients.map((client) => outageOf(client.query('select 1'))));
   }
@@ -237,7 +238,24 @@ test.concurrent(`${stranded} is looked for over one connection, however many are
   looks.strand();
   expect(await silence(1)).toEqual(['outage']);
   expect(looks.opened()).toBe(2);
+  await healthy.end();
   await cable.close();
+  await looks.close();
+});
+
+test.concurrent('the connection that looks ends with the last that is watched, so that the database is no longer in use', async () => {
+  const looks = await layCable(database.url);
+  const client = new pg.Client(database.url);
+  client.on('error', () => {});
+  await client.connect();
+  const patience = { ...soon, lookerKept: 600_000 };
+  watchAnswers(client, { url: looks.url, backend: await setUpSession(client), answerTimeout: 0, patience });
+  const working = client.query('select pg_sleep(60)').catch(() => {});
+  await until('it is looked for', () => looks.opened() === 1);
+  expect(looks.isIdle()).toBe(false);
+  client.connection.stream.destroy();
+  await working;
+  await until('the looking connection has ended', looks.isIdle);
   await looks.close();
 });
 
