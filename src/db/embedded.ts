@@ -214,14 +214,14 @@ export async function startEmbeddedPostgres(
           throw new Error(
             `the local PostgreSQL has the port ${file.port} now, no longer ${port}: restart this process`,
           );
-        try {
-          if (!file.ready) throw new Error('it is starting');
-          const client = await connect(file.port);
+        const admitted = file.ready
+          ? await connect(file.port).catch((error: Error) => error)
+          : new Error('it is starting');
+        if (!(admitted instanceof Error)) {
           port = file.port;
-          return client;
-        } catch (error) {
-          refusal = `its process ${file.pid} admits nobody: ${(error as Error).message}`;
+          return admitted;
         }
+        refusal = `its process ${file.pid} admits nobody: ${admitted.message}`;
         await sleep(25);
         continue;
       }
