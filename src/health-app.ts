@@ -62,7 +62,8 @@ export function finish(
   forms: { membersOf?: (error: DomainError) => object; inOtherForm?: InOtherForm } = {},
 ): ErrorRequestHandler {
   app.use((request) => {
-    throw new NotFound(`There is nothing at ${request.path}.`);
+    const remedy = request.path.includes('//') ? ' Write one slash where it has several.' : '';
+    throw new NotFound(`There is nothing at ${request.path}.${remedy}`);
   });
   const onError = handleErrors(context.log, { schemes: schemesOf(context.config), ...forms });
   app.use(onError);

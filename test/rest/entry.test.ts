@@ -136,6 +136,17 @@ test.each([
   for (const accept of [undefined, browser]) expect((await get(path, accept, bare)).status).toBe(404);
 });
 
+test.each(['//school/api/v1.0/resources', '/school//api/v1.0/resources'])(
+  '404: %s, as of a base address that ends in a slash, says what to write',
+  async (path) => {
+    const answer = await fetch(service.url + path);
+    expect([answer.status, await answer.json()]).toEqual([
+      404,
+      expect.objectContaining({ detail: `There is nothing at ${path}. Write one slash where it has several.` }),
+    ]);
+  },
+);
+
 test('405 for another method, 406 for what is neither', async () => {
   for (const path of ['/', '/school']) {
     const posted = await fetch(service.url + path, { method: 'POST' });
