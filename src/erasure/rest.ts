@@ -5,17 +5,6 @@ import { readOptionalIfMatch, recordAnswer, versionProblems } from '../rest/vers
 import { erasePerson } from './service.ts';
 import { erased, erasure } from './wire.ts';
 
-const example = {
-  Id: 7,
-  Name: 'Erased person',
-  Email: 'erased-7@erased.invalid',
-  TimeZone: 'UTC',
-  Role: 'User',
-  Active: false,
-  ErasedAt: '2027-02-01T08:00:00Z',
-  Version: 3,
-};
-
 export const routes: Route[] = [
   route({
     method: 'POST',
@@ -27,7 +16,7 @@ export const routes: Route[] = [
     params: z.object({ id: id('person', 'The Id of the person.') }),
     body: { schema: erasure, example: { AlsoKnownAs: ['GH'] }, mayBeEmpty: true },
     answers: {
-      200: { description: 'The person, erased.', body: erased.schema, example, headers: ['ETag'] },
+      200: { description: 'The person, erased.', body: erased.schema, example: erased.example, headers: ['ETag'] },
     },
     problems: {
       403: forAdmins,

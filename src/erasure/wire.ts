@@ -2,10 +2,24 @@
 import { z } from 'zod';
 import { sentText } from '../fields.ts';
 import { longest } from '../names.ts';
-import { personRecord, toPersonRecord } from '../tenants/service.ts';
+import { personExample, personRecord, toPersonRecord } from '../tenants/service.ts';
 
 /** The answer to an erasure. */
-export const erased = { schema: personRecord, toRecord: toPersonRecord };
+export const erased = {
+  schema: personRecord,
+  toRecord: toPersonRecord,
+  example: {
+    ...personExample,
+    Name: 'Erased person',
+    Email: 'erased-1@erased.invalid',
+    TimeZone: 'UTC',
+    Role: 'User',
+    TeacherCode: null,
+    Active: false,
+    ErasedAt: '2027-02-01T08:00:00Z',
+    Version: 3,
+  },
+};
 
 const mostNames = 10;
 

@@ -96,6 +96,9 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
   const answered = (description: string, example: object) => ({
     200: { description, body: record.schema, example, headers: ['ETag' as const] },
   });
+  /** The example of the record with what was sent; a request may have members that no record has. */
+  const exampleAfter = (sent: object) =>
+    Object.fromEntries(Object.entries({ ...record.example, ...sent }).filter(([name]) => name in record.example));
   const page = listOf(record.schema, `${z.globalRegistry.get(record.schema)?.id}List`);
   return [
     listRoute({
@@ -131,7 +134,7 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
               201: {
                 description: `The ${noun}; \`Location\` is its address.`,
                 body: record.schema,
-                example: { ...record.example, ...create.example },
+                example: exampleAfter(create.example),
                 headers: ['Location', 'ETag'],
               },
             },
@@ -151,7 +154,7 @@ export function recordRoutes<Row, Filter extends object, New extends Body, Chang
       headers: ['If-Match'],
       params,
       body: change,
-      answers: answered(`The ${noun} as it is now.`, { ...record.example, ...change.example, Version: 2 }),
+      answers: answered(`The ${noun} as it is now.`, { ...exampleAfter(change.example), Version: 2 }),
       problems: { 403: refusals.write, 409: change.conflict },
       handle: async (context, call) => {
         const versions = readIfMatch(call.headers);

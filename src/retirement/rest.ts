@@ -9,24 +9,6 @@ import * as wire from './wire.ts';
 const path = '/v1.0/resources/:id/retirement';
 const params = z.object({ id: id('resource', 'The Id of the resource.') });
 
-const resource = {
-  Id: 2,
-  LocationId: 1,
-  Name: 'HS 101',
-  Kind: 'LectureHall',
-  Capacity: 120,
-  Equipment: ['Beamer'],
-  Mailbox: null,
-  CheckInMinutes: null,
-  PolicyId: null,
-  Active: true,
-  Version: 1,
-};
-const upcoming = { Bookings: 12, Series: 2, Blocks: 1, Lessons: 40, MailItems: 0, LastEnd: '2027-02-01T10:00:00Z' };
-const kept = { Bookings: 0, Series: 0, Blocks: 1, Lessons: 40, MailItems: 0, LastEnd: '2027-02-01T10:00:00Z' };
-
-const digest = 'd8c43a0f1e2b49c7a6b5f3e2d1c0b9a8';
-
 export const routes: Route[] = [
   route({
     method: 'GET',
@@ -39,7 +21,7 @@ export const routes: Route[] = [
       200: {
         description: 'What a retirement would affect.',
         body: wire.preview,
-        example: { Resource: resource, ...upcoming, Displays: 1, HasMailCalendar: false, Version: 1, Digest: digest },
+        example: wire.examples.preview,
         headers: ['ETag'],
       },
     },
@@ -63,14 +45,7 @@ export const routes: Route[] = [
       200: {
         description: 'The resource, and the outcome for its bookings.',
         body: wire.retired,
-        example: {
-          Resource: { ...resource, Active: false, Version: 2 },
-          Kept: kept,
-          Cancelled: 0,
-          Moved: 12,
-          Conflicts: [],
-          Version: 2,
-        },
+        example: wire.examples.retired,
         headers: ['ETag'],
       },
     },

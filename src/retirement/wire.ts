@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { conflictHandling, roomConflict, toConflictRecord } from '../bookings/service.ts';
 import { count, flag, maybeInstant, positive, recordOf, sentId } from '../fields.ts';
-import { resourceRecord, toResourceRecord } from '../tenants/service.ts';
+import { resourceExample, resourceRecord, toResourceRecord } from '../tenants/service.ts';
 import { futures, type Preview, type Retired } from './service.ts';
 
 export const mostConflicts = 100;
@@ -68,6 +68,28 @@ export const retirement = z
     }),
   })
   .meta({ id: 'Retirement', description: 'How to retire a resource.' });
+
+const upcomingExample = { Blocks: 1, Lessons: 40, MailItems: 0, LastEnd: '2027-02-01T10:00:00Z' };
+export const examples = {
+  preview: {
+    Resource: resourceExample,
+    Bookings: 12,
+    Series: 2,
+    ...upcomingExample,
+    Displays: 1,
+    HasMailCalendar: true,
+    Version: 1,
+    Digest: 'd8c43a0f1e2b49c7a6b5f3e2d1c0b9a8',
+  },
+  retired: {
+    Resource: { ...resourceExample, Active: false, Version: 2 },
+    Kept: { Bookings: 0, Series: 0, ...upcomingExample },
+    Cancelled: 0,
+    Moved: 12,
+    Conflicts: [],
+    Version: 2,
+  },
+};
 
 const toUpcoming = recordOf(upcoming);
 const previewRecord = recordOf(preview);

@@ -5,6 +5,7 @@
  */
 export { type Applied, type AppliedRecord, applyTenantFile, previewTenantFile, writeTenant } from './apply.ts';
 export { changeDisplayPerson, createDisplayPerson } from './display-persons.ts';
+export { person as personExample, resource as resourceExample } from './examples.ts';
 export { exportTenant } from './export.ts';
 export {
   changeGroup,

@@ -185,6 +185,25 @@ function readDocument(document: Tree, casing: Casing) {
       return wrong;
     },
 
+    /** What is wrong with the examples of operations, for each one with its place. */
+    examples: () =>
+      operations.flatMap(({ name, body, answers }) =>
+        [
+          { place: 'request', pointer: body.pointer, content: body.content },
+          ...[...answers].map(([status, { value, pointer }]) => ({
+            place: `${status}`,
+            pointer,
+            content: value.content,
+          })),
+        ].flatMap(({ place, pointer, content = {} }) =>
+          Object.entries(content as Record<string, Tree>).flatMap(([media, { example, schema }]) =>
+            example === undefined || !schema
+              ? []
+              : judge(`${name} ${place}`, `${pointer}/content${pointerOf(media)}/schema`, example),
+          ),
+        ),
+      ),
+
     operations,
   };
 }
@@ -193,6 +212,8 @@ function readDocument(document: Tree, casing: Casing) {
 const documents: Partial<Record<Casing, ReturnType<typeof readDocument>>> = {};
 const documentIn = (casing: Casing) =>
   (documents[casing] ??= readDocument(JSON.parse(fs.readFileSync(documentFile, 'utf8')), casing));
+
+export const brokenExamples = () => documentIn('pascal').examples();
 
 /** @param service the root of its URLs */
 export function openContract(service: string) {

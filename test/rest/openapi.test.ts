@@ -7,7 +7,7 @@ import { cursorAt } from '../../src/changes/service.ts';
 import { ConfigError } from '../../src/config.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { ahead } from '../_util/ahead.ts';
-import { type Contract, documentFile, openContract } from '../_util/contract.ts';
+import { brokenExamples, type Contract, documentFile, openContract } from '../_util/contract.ts';
 import { pairDevice } from '../_util/displays.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
@@ -351,6 +351,10 @@ describe('the committed document', () => {
     expect([...mounted].filter((address) => !elsewhere.test(address)).sort()).toEqual(
       Object.keys(committed.paths).sort(),
     );
+  });
+
+  test('gives examples that are what it describes', () => {
+    expect(brokenExamples()).toEqual([]);
   });
 
   test('gives every operation a name of its own, a summary, a description and a tag', () => {
