@@ -15,7 +15,8 @@ import { unguarded } from './guards.ts';
 import { aloneIn, findRest, getServed } from './resting.ts';
 import { insertRows, listTenantTables, type TenantRow } from './tables.ts';
 
-const rowsAtOnce = 1_000;
+/** Few, as a row may have the body of a batch. */
+const rowsAtOnce = 50;
 
 const head = z.object({
   Roomgate: z.literal('tenant'),
@@ -54,7 +55,7 @@ async function* contentOf(db: Database, code: string): AsyncGenerator<TableText>
       const some = await sql<{ row: string }>`fetch ${sql.lit(rowsAtOnce)} from archived`.execute(trx);
       written += some.rows.length;
       left = some.rows.length === rowsAtOnce;
-      if (some.rows.length > 0) yield some.rows.map(({ row }) => `${row}\n`).join('');
+      for (const { row } of some.rows) yield `${row}\n`;
     }
     await sql`close archived`.execute(trx);
   }

@@ -200,7 +200,8 @@ export function openKeys({ db, config }: Context, pepper: string): TokenKeys {
 
     async publicKeys() {
       await currentKey();
-      await read();
+      // Anybody may ask for them.
+      await readSoon();
       return keys.map(({ publicJwk }) => publicJwk);
     },
   };

@@ -35,6 +35,28 @@ const day = 24 * 60 * minute;
 /** Another process on the same database. */
 const openProcess = (withPepper = pepper) => openKeys(context, withPepper);
 
+/** A process on the same database, and the times of its queries. */
+function openCounted() {
+  const reads: number[] = [];
+  const counter: KyselyPlugin = {
+    transformQuery({ node }) {
+      reads.push(performance.now());
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  return { keys: openKeys({ ...context, db: context.db.withPlugin(counter) }, pepper), reads };
+}
+
+test('the public keys, which anybody may ask for, are read once for all who wait', async () => {
+  const { keys, reads } = openCounted();
+  await keys.sign(holder);
+  reads.length = 0;
+  const answers = await Promise.all(Array.from({ length: 100 }, () => keys.publicKeys()));
+  expect(reads).toHaveLength(1);
+  expect(answers.every((known) => known.length === 1)).toBe(true);
+});
+
 test('processes that make the first key at once agree on one', async () => {
   const processes = Array.from({ length: 4 }, () => openProcess());
   const tokens = await Promise.all(processes.flatMap((keys) => [keys.sign(holder), keys.sign(holder)]));
@@ -88,15 +110,7 @@ describe('a token with an unknown kid', () => {
   });
 
   test('costs four reads a second, however many there are', async () => {
-    const reads: number[] = [];
-    const counter: KyselyPlugin = {
-      transformQuery({ node }) {
-        reads.push(performance.now());
-        return node;
-      },
-      transformResult: async ({ result }) => result,
-    };
-    const keys = openKeys({ ...context, db: context.db.withPlugin(counter) }, pepper);
+    const { keys, reads } = openCounted();
     const [, payload, signature] = (await openProcess().sign(holder)).split('.');
     const flood = () =>
       Promise.all(
