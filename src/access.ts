@@ -38,8 +38,9 @@ export type Policy = {
   quotaBookingsPerWeek: number | null;
 };
 
-/** Whether policies hide no rooms from the role; an Importer needs all rooms for a timetable. */
-const seesAllRooms = ({ role }: Pick<Viewer, 'role'>): boolean => role === 'Admin' || role === 'Importer';
+/** The roles from which policies hide no rooms; an Importer needs all rooms for a timetable. */
+const rolesOfAllRooms: readonly Viewer['role'][] = ['Admin', 'Importer'];
+const seesAllRooms = ({ role }: Pick<Viewer, 'role'>): boolean => rolesOfAllRooms.includes(role);
 
 const isOfSome = ({ groupIds }: Viewer, groups: readonly number[]): boolean =>
   groups.some((id) => groupIds.includes(id));
@@ -53,7 +54,9 @@ export const seenPolicies = (viewer: Viewer): RawBuilder<boolean> =>
   seesAllRooms(viewer) ? sql`true` : sql`(policy.may_see = '{}' or policy.may_see && ${viewer.groupIds}::integer[])`;
 
 /** The resources of all policies for which `maySeePolicy` is false, in a query on the table person. */
-export const hiddenRooms = sql<number[]>`case when person.role in ('User', 'Display') then array(
+export const hiddenRooms = sql<
+  number[]
+>`case when person.role not in (${sql.join(rolesOfAllRooms.map((role) => sql.lit(role)))}) then array(
     select room.id from policy
     join resource as room on room.mandator_id = policy.mandator_id and room.policy_id = policy.id
     where policy.mandator_id = person.mandator_id and policy.may_see <> '{}' and not exists (
@@ -91,6 +94,8 @@ export const mayShowSome = (viewer: Viewer, resourceIds: readonly number[]): boo
 
 /** Whether the caller may see the bookings and calendar tokens of all persons, private ones too. */
 export const maySeeAll = ({ role }: Viewer): boolean => role === 'Admin';
+/** The condition of `maySeeAll` in SQL, on the table person. */
+export const seesAll = sql<boolean>`person.role = 'Admin'`;
 
 /** Whether the caller may see the content of a private booking. */
 export const maySeePrivate = (viewer: Viewer, owners: readonly (number | null | undefined)[]): boolean =>

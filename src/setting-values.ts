@@ -11,8 +11,7 @@ const networkNames = z.enum(['loopback', 'linklocal', 'uniquelocal']);
 const network = z.union([networkNames, z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
 /** Without coercion, which would read null, [] and '' as 0, and true as 1. */
-export function wholeNumber(least: number, most: number) {
-  const error = `must be a whole number from ${least} to ${most}`;
+export function wholeNumber(least: number, most: number, error = `must be a whole number from ${least} to ${most}`) {
   const digits = z
     .string()
     .regex(/^\d{1,15}$/)
@@ -26,7 +25,7 @@ const wrongDays = `must be 0, or a whole number from ${leastDays} to 36500`;
 
 /** For how many days data that people may miss is kept: for ever, unless the operator sets a limit. */
 export const daysOrForEver = (meaning: string) =>
-  wholeNumber(0, 36_500)
+  wholeNumber(0, 36_500, wrongDays)
     .refine((days) => days === 0 || days >= leastDays, wrongDays)
     .default(0)
     .describe(`${meaning} 0: for ever.`);

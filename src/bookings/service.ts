@@ -11,7 +11,7 @@
  * - A write that may occupy more of a resource first locks the rows of its resources, in the order of their ids.
  * - Cancelled, Declined and Released are final, with two exceptions: a cancelled lesson may take place again, and a display may undo
  *   its own release within a minute if the place is still free.
- * - `version` grows with every change and with nothing else; every change leaves a row in the outbox.
+ * - `version` grows with every change and with nothing else; every change leaves a row in the feed of changes.
  * - Only the organizer, the creator, Admins and those who decide about it see the content of a private booking; a display sees
  *   only the content of bookings that it made.
  */

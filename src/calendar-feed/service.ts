@@ -8,7 +8,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { checkReader, maySeeAll, sightColumns } from '../access.ts';
+import { checkReader, maySeeAll } from '../access.ts';
 import { type BookingFilter, filterOfTimetable, hashForFeed, listForFeed } from '../bookings/service.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -18,7 +18,7 @@ import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { Conflict, NotAuthenticated } from '../errors.ts';
-import { deriveKey, farFuture, isNewUse, pepperOf, recordUse } from '../identity/service.ts';
+import { deriveKey, farFuture, isNewUse, pepperOf, recordUse, viewerColumns } from '../identity/service.ts';
 import { noRecord } from '../records.ts';
 import { getResource } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
@@ -225,11 +225,9 @@ export async function viewerOfToken(
     .where('token.revoked_at', 'is', null)
     .where('person.active', '=', true)
     .where('person.role', '<>', 'Display')
-    .select(['token.resource_id as resourceId', 'token.class', 'token.teacher'])
-    .select(['mandator.id as mandatorId', 'mandator.code as mandator', 'person.id as personId'])
-    .select(['person.name as displayName', 'person.email', 'person.time_zone as timeZone', 'person.role'])
-    .select(sightColumns)
-    .select('token.id')
+    .select(viewerColumns)
+    .$narrowType<Pick<Viewer, 'role'>>()
+    .select(['token.id', 'token.resource_id as resourceId', 'token.class', 'token.teacher'])
     .select(isNewUse(sql.ref('token.last_used_at')).as('isNew'))
     .executeTakeFirst();
   // The URL is compared here, not in SQL: it may contain U+0000, which PostgreSQL accepts in no text.
@@ -242,7 +240,7 @@ export async function viewerOfToken(
     throw new NotAuthenticated(
       'The token of this calendar address is not valid; create another one with POST calendar-tokens.',
     );
-  const { id, resourceId: _resourceId, class: _class, teacher: _teacher, isNew, role, ...person } = found;
+  const { id, resourceId: _resourceId, class: _class, teacher: _teacher, isNew, ...person } = found;
   if (isNew)
     await recordUse(
       context,
@@ -255,7 +253,6 @@ export async function viewerOfToken(
     );
   return {
     ...person,
-    role: role as Viewer['role'],
     pinId: null,
     display: null,
     credential: `calendar:${id}`,

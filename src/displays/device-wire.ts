@@ -21,7 +21,7 @@ import { type Display, privacyLevels } from './display.ts';
 import { codeMinutes, type Pairing, pollSeconds } from './pairing.ts';
 import { mostResources } from './rooms.ts';
 
-/** The most rooms of a location. */
+/** More than any location has rooms. */
 const mostShown = 10_000;
 
 const whole = (least: number, most: number, description: string) => z.int().min(least).max(most).meta({ description });

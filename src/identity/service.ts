@@ -27,7 +27,7 @@ import { openSignIns, type ProviderAnswer, SignInFailed } from './sign-in.ts';
 import { apiScope, openKeys, type TokenKeys, tokenLifetimeSeconds } from './tokens.ts';
 import { countingForged } from './wrong-tokens.ts';
 
-export { actOfOperator, anyAdmin, farFuture, findBooker, getFirstAdmin, getHolder } from './callers.ts';
+export { actOfOperator, anyAdmin, farFuture, findBooker, getFirstAdmin, getHolder, viewerColumns } from './callers.ts';
 export { grantType, OAuthError, type TokenRequest } from './clients.ts';
 export { checkOwnPage, cookiesOf, sessionOf, writeCookie } from './cookies.ts';
 export { hashDisplayToken, isDisplayToken, makeDisplayToken } from './devices.ts';

@@ -3,7 +3,7 @@
  * change it, all must be visible. A job without lessons is in no room: only its sender sees and changes it.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { hiddenRooms, inReach } from '../access.ts';
+import { hiddenRooms, inReach, seesAll } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Running } from './batch.ts';
 
@@ -44,4 +44,4 @@ export const seesPart = (batch: BatchSender, jobId: RawBuilder<unknown>): RawBui
 export const discloses = ({ mandatorId, createdBy }: BatchSender): RawBuilder<boolean> => sql`(
   coalesce((stored).privat, false) and not coalesce(lesson.privat, false)
   and not exists (select from lesson_job where mandator_id = ${mandatorId} and id = lesson.job and created_by = ${createdBy})
-  and not exists (select from person where mandator_id = ${mandatorId} and id = ${createdBy} and role = 'Admin'))`;
+  and not exists (select from person where mandator_id = ${mandatorId} and id = ${createdBy} and ${seesAll}))`;

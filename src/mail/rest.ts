@@ -16,7 +16,7 @@ import { calendarRecord, example, toCalendarRecord } from './wire.ts';
 const path = '/v1.0/mail-subscriptions';
 const params = z.object({ id: id('mailSubscription', 'The id of the calendar.') });
 const forAdmins = { 403: 'Only an Admin may see the status of the calendars on the mail server.' };
-/** As many as a tenant may have resources. */
+/** More than any tenant has resources. */
 const mostCalendars = 10_000;
 
 async function recordsOf({ db }: Context, calendars: readonly CalendarStatus[]) {

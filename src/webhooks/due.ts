@@ -29,9 +29,12 @@ export async function queueDue(db: Database): Promise<void> {
 /** Metrics of the webhooks of all tenants. */
 export const webhookFigures = {
   roomgate_webhook_events_waiting: {
-    help: 'Events that a webhook did not accept and that are sent again',
+    help: 'Events that an enabled webhook did not accept and that are sent again',
     read: async (db: Database) => {
-      const { rows } = await sql<{ n: number }>`select count(*)::int as n from webhook_event`.execute(db);
+      const { rows } = await sql<{ n: number }>`
+        select count(*)::int as n from webhook_event as event
+        join webhook on webhook.mandator_id = event.mandator_id and webhook.id = event.webhook_id
+        where webhook.disabled_at is null`.execute(db);
       return rows[0]?.n ?? 0;
     },
   },

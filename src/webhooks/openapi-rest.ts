@@ -10,9 +10,9 @@ const headers = z.object({
   'webhook-id': header(
     'Identifies the message: all attempts of one event have the same.',
     200,
-    'evt_demo_42_9qv3q1mzk0',
+    'evt_demo_42_hobxuqxvk0',
   ),
-  'webhook-timestamp': header('When this attempt was made, in seconds since 1970.', 20, '1795593600'),
+  'webhook-timestamp': header('When this attempt was made, in seconds since 1970.', 20, '1795161600'),
   'webhook-signature': header(
     '`v1,` and the Base64 of the HMAC-SHA256 of `id.timestamp.body`; while a secret is being replaced, two of them with a space in between.',
     500,

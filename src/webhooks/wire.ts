@@ -186,7 +186,7 @@ export const secretExample = { ...example, Secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILP
 export const deliveryExample = {
   Id: 77,
   WebhookId: 3,
-  MessageId: 'evt_demo_42_9qv3q1mzk0',
+  MessageId: 'evt_demo_42_hobxuqxvk0',
   Kind: 'BookingCreated',
   Subject: 'Booking 4711',
   Attempt: 1,

@@ -216,7 +216,7 @@ describe('one line per fault, naming the setting, its value and what is allowed'
       { Limits__LessonDays: '-1' },
       [
         'appsettings.json: Limits.BookingDays: is 30; must be 0, or a whole number from 31 to 36500',
-        'Limits__LessonDays: is "-1"; must be a whole number from 0 to 36500',
+        'Limits__LessonDays: is "-1"; must be 0, or a whole number from 31 to 36500',
       ],
     ],
     [{}, { Limits: '5' }, ['Limits: is "5"; must be an object in braces']],

@@ -8,7 +8,14 @@ import { forgetOldChanges } from '../../src/changes/service.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openShares } from '../../src/flow/shares.ts';
 import { textOf } from '../../src/webhooks/sending.ts';
-import { deliverEvents, examineWebhooks, forgetDeliveries, giveTimes, queueDue } from '../../src/webhooks/service.ts';
+import {
+  deliverEvents,
+  examineWebhooks,
+  forgetDeliveries,
+  giveTimes,
+  queueDue,
+  webhookFigures,
+} from '../../src/webhooks/service.ts';
 import { insertBookings } from '../_util/bookings-table.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
@@ -464,6 +471,8 @@ describe('a receiver that fails', () => {
       await deliver(made);
     }
     const { rows } = await sql<{ at: Date }>`select due_at as at from webhook_event`.execute(db);
+    const countWaiting = () => webhookFigures.roomgate_webhook_events_waiting.read(db);
+    expect(await countWaiting()).toBe(1);
     expect(await read(made)).toMatchObject({ Failures: 5, NextAttemptAt: rows[0]!.at.toISOString() });
     expect(await examineWebhooks(service.context)).toMatchObject([
       { level: 'ok', text: expect.stringMatching(/1 that cannot be delivered to now, none for an hour yet/) },
@@ -472,6 +481,7 @@ describe('a receiver that fails', () => {
     receiver.answer(answering(410));
     await deliver(made);
     expect(await read(made)).toMatchObject({ Enabled: false, Failures: 6, NextAttemptAt: null });
+    expect(await countWaiting()).toBe(0);
   });
 
   test('is probed with one message after five failures, and rests for the time that it asks for', async () => {
