@@ -73,7 +73,8 @@ async function attend(
   return await readBack(db, viewer, id);
 }
 
-const isNoShow = sql<boolean>`check_in_until <= now() and checked_in_at is null and ${occupies}`;
+/** The condition that a booking has not been checked in by its limit, by the index `booking_no_show`. */
+export const isNoShow = sql<boolean>`check_in_until <= now() and checked_in_at is null and ${occupies}`;
 /** SQL: whether there are no-shows to release. */
 export const hasNoShows = sql<boolean>`exists (select from booking where ${isNoShow})`;
 

@@ -12,6 +12,7 @@ import { checkIsActive, type Held, holdBookings } from './held.ts';
 import { type BookableRoom, readRooms, writeBookings } from './occupation.ts';
 import { getBooking } from './reading.ts';
 import { isRequested, startOfBooking } from './status.ts';
+import { roomOf } from './steps.ts';
 
 /** `scope`: which other requests of its series the decision applies to. */
 type Decision = { verdict: DecisionVerdict; reason: string | null; scope: Scope };
@@ -36,17 +37,17 @@ export async function decideBooking(
     const { named, meant, now } = await holdBookings(trx, viewer, id, scope, { ownersOnly: false });
     const ids = new Set([named, ...meant].map(({ resourceId }) => resourceId));
     const rooms = await readRooms(trx, viewer.mandatorId, [...ids]);
-    const roomOf = ({ resourceId }: Held) => rooms.find((room) => room.id === resourceId) as BookableRoom;
-    checkDecider(viewer, roomOf(named));
+    checkDecider(viewer, roomOf(rooms, named.resourceId));
     const isRepeated = named.decision?.verdict === verdict && named.decision.personId === viewer.personId;
     if (!isRepeated) {
       checkVersion(named, versions);
       checkIsRequest(named, now);
     }
     const decided = meant.filter(
-      (held) => held.status === 'Requested' && held.start > now && mayDecide(viewer, roomOf(held).policy),
+      (held) =>
+        held.status === 'Requested' && held.start > now && mayDecide(viewer, roomOf(rooms, held.resourceId).policy),
     );
-    if (decided.length > 0) await write(trx, act, { verdict, reason }, decided, now, roomOf);
+    if (decided.length > 0) await write(trx, act, { verdict, reason }, decided, now, rooms);
   });
   return await getBooking(db, viewer, id);
 }
@@ -66,18 +67,18 @@ async function write(
   { verdict, reason }: Omit<Decision, 'scope'>,
   requests: readonly Held[],
   now: Date,
-  roomOf: (held: Held) => BookableRoom,
+  rooms: readonly BookableRoom[],
 ): Promise<void> {
   const { mandatorId, personId } = act.viewer;
   const checkIns = requests.map((held) =>
-    verdict === 'Approved' ? checkInOf(roomOf(held), held.kind, held, now) : null,
+    verdict === 'Approved' ? checkInOf(roomOf(rooms, held.resourceId), held.kind, held, now) : null,
   );
   await sql`
     update booking set status = ${verdict === 'Approved' ? 'Confirmed' : 'Cancelled'}, approval = ${verdict},
       decided_at = now(), decided_by = ${personId}, decision_reason = ${reason},
-      check_in_from = decided.opens, check_in_until = decided.closes, version = version + 1, changed_at = now()
+      check_in_from = decided.check_in_from, check_in_until = decided.check_in_until, version = version + 1, changed_at = now()
     from unnest(${requests.map(({ id }) => id)}::bigint[], ${checkIns.map((times) => times?.from ?? null)}::timestamptz[],
-      ${checkIns.map((times) => times?.until ?? null)}::timestamptz[]) as decided(id, opens, closes)
+      ${checkIns.map((times) => times?.until ?? null)}::timestamptz[]) as decided(id, check_in_from, check_in_until)
     where booking.mandator_id = ${mandatorId} and booking.id = decided.id`.execute(trx);
   const action = verdict === 'Approved' ? 'approve booking' : 'decline booking';
   for (const { id, organizerId } of requests) {

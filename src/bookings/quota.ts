@@ -11,6 +11,7 @@ import type { BookingKind } from './booking.ts';
 import type { BookableRoom, BookingPolicy } from './occupation.ts';
 import { inWords } from './rules.ts';
 import { endOfBooking, occupies, startOfBooking } from './status.ts';
+import { roomOf } from './steps.ts';
 
 /** A booking that takes a place, and the place that it had before; `old` is null when it occupied nothing. */
 export type Taking = {
@@ -39,10 +40,9 @@ export async function checkQuotas(
   rooms: readonly BookableRoom[],
   takings: readonly Taking[],
 ): Promise<void> {
-  const roomOf = (id: number) => rooms.find((room) => room.id === id) as BookableRoom;
   const counting = takings.flatMap((taking) => {
     const { organizerId, kind, resourceId } = taking.to;
-    const { policy } = roomOf(resourceId);
+    const { policy } = roomOf(rooms, resourceId);
     if (kind !== 'Booking' || organizerId === null || policy === null) return [];
     const limits = limitsFor(viewer, policy, organizerId);
     if (limits.quotaBookingsPerWeek === null && limits.quotaMinutesPerWeek === null) return [];
@@ -56,9 +56,13 @@ export async function checkQuotas(
     order by id for no key update`.execute(trx);
   for (const group of groups.values()) {
     const [{ policy, limits, organizerId }] = group as [(typeof group)[number]];
-    const placeOf = ({ resourceId, start, end }: Counted) => ({ start, end, timeZone: roomOf(resourceId).timeZone });
+    const placeOf = ({ resourceId, start, end }: Counted) => ({
+      start,
+      end,
+      timeZone: roomOf(rooms, resourceId).timeZone,
+    });
     const left = group.flatMap(({ old }) =>
-      old && roomOf(old.resourceId).policy?.id === policy.id ? placeOf(old) : [],
+      old && roomOf(rooms, old.resourceId).policy?.id === policy.id ? placeOf(old) : [],
     );
     const taken = group.map(({ to }) => placeOf(to));
     const except = group.flatMap(({ old }) => old?.id ?? []);

@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { occupies, occupiesAs } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
+import { isCancelled } from './fields.ts';
 import { live, planBookings } from './plan.ts';
 
 /**
@@ -22,7 +23,7 @@ export async function stageClaims(trx: Transaction, { mandatorId }: BatchKey): P
         and ${occupiesAs('present')}, false) as stays
     from booking_plan join staged_lesson as staged using (row)
     left join booking as present on present.mandator_id = ${mandatorId} and present.id = booking_plan.id
-    where fate in ('insert', 'change', 'take') and staged.status is distinct from 'Entfaellt'`.execute(trx);
+    where fate in ('insert', 'change', 'take') and not ${isCancelled(sql`staged`)}`.execute(trx);
   await sql`create index on room_claim using gist (resource_id, occupied)`.execute(trx);
   await sql`create index on room_claim (resource_id, ende, row)`.execute(trx);
   await sql`analyze room_claim`.execute(trx);

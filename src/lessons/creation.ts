@@ -7,7 +7,7 @@ import { occupies } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
-import { member, textOf } from './fields.ts';
+import { isCancelled, member, textOf } from './fields.ts';
 import { type KnownHours, outsideOpeningHours } from './hours.ts';
 import { insertBookings, insertLessonRows } from './insertion.ts';
 import { type SentRooms, stagedFor } from './reading.ts';
@@ -29,7 +29,7 @@ export async function insertJobs(trx: Transaction, batch: Running, jobs: RawBuil
 function bookedLessons(batch: Running, slice: LessonSlice): RawBuilder<unknown> {
   return sql`
     parsed as materialized (
-      select lesson.*, status is not distinct from 'Entfaellt' as cancelled, nextval('booking_id_seq') as own_booking
+      select lesson.*, ${isCancelled(sql`lesson`)} as cancelled, nextval('booking_id_seq') as own_booking
       from (${newLessons(batch, slice)}) as lesson
     ), booked as materialized (
       select parsed.*, coalesce(existing, leader.id, own_booking) as booking_id
@@ -85,7 +85,7 @@ export function describeCoupled(trx: Transaction, batch: Running): Promise<boole
     select booking_id from batch_job
     join lesson_job on lesson_job.mandator_id = batch_job.mandator_id and lesson_job.job_id = ${textOf(member(sql`batch_job.body`, 'JobID'))}
     join lesson on lesson.mandator_id = lesson_job.mandator_id and lesson.job = lesson_job.id
-    where batch_job.mandator_id = ${batch.mandatorId} and batch_job.batch_id = ${batch.id} and kopplung_id is not null and status <> 'Entfaellt'`;
+    where batch_job.mandator_id = ${batch.mandatorId} and batch_job.batch_id = ${batch.id} and kopplung_id is not null and not ${isCancelled(sql`lesson`)}`;
   return describeShared(trx, batch, {
     bookings,
     touched: bookings,

@@ -4,6 +4,10 @@ import { lowerFirst } from '../fields.ts';
 import { lessonLimits } from '../names.ts';
 import type { JobOperation } from './batch.ts';
 
+/** The condition that a lesson does not take place, so that it occupies nothing. @param row of the table or the staged one */
+export const isCancelled = (row: RawBuilder<unknown>): RawBuilder<boolean> =>
+  sql`${row}.status is not distinct from 'Entfaellt'`;
+
 /**
  * The fields of contract 4.1, and the SQL that reads and checks each of them. Staging, error messages and the
  * documentation of REST and GraphQL are all derived from this table.

@@ -12,6 +12,7 @@ import { errorsOf, type FaultQuery, named, none, occupant, severity } from './fa
 import {
   fieldsOf,
   fileLineMember,
+  isCancelled,
   knownJobMembers,
   knownLessonMembers,
   lessonList,
@@ -72,7 +73,7 @@ const outsideOpeningHoursWarning = (hours: KnownHours): FaultQuery => sql`
   select ${severity.warning}, index, lektion_index, 1, 'Beginn', 'OutsideOpeningHours',
     ${named(sql`ressource_name`)} || ' is not open all the time from Beginn to Ende'
   from staged_lesson ${outsideOpeningHours(hours, timeOfStaged)}
-    and not refused and not skipped and action <> 'delete' and status is distinct from 'Entfaellt'`;
+    and not refused and not skipped and action <> 'delete' and not ${isCancelled(sql`staged_lesson`)}`;
 
 /** The booking of this lesson alone, otherwise null: a shared one may be in the way of a lesson that leaves it. */
 const ownBooking = sql`case when not stored_shared then stored_booking end`;

@@ -8,6 +8,7 @@ import { endOfBooking, occupies, startOfBooking } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
 import { describeShared } from './coupling.ts';
+import { isCancelled } from './fields.ts';
 import { bookingStatus, couplingId, insertBookings, insertLessonRows } from './insertion.ts';
 
 type PlannedBatch = BatchKey & Pick<Running, 'createdBy' | 'takeOver'>;
@@ -16,7 +17,7 @@ type PlannedBatch = BatchKey & Pick<Running, 'createdBy' | 'takeOver'>;
 export const live = sql`not staged.refused and not staged.skipped`;
 /** Whether a planned lesson joins another booking. */
 export const isJoining = sql`stored_booking is distinct from lesson_plan.booking`;
-const isCancelled = sql`staged.status is not distinct from 'Entfaellt'`;
+const isOff = isCancelled(sql`staged`);
 
 /**
  * Gives each lesson its booking. A lesson keeps its booking when it moves. Coupled lessons share one booking, led by
@@ -31,7 +32,7 @@ export async function planBookings(trx: Transaction, batch: PlannedBatch): Promi
     create temporary table coupled_lesson on commit drop as
     select row, min(row) over (partition by kopplung_id, resource_id, beginn, ende) as leader
     from staged_lesson as staged
-    where ${live} and action <> 'delete' and kopplung_id is not null and not ${isCancelled}`.execute(trx);
+    where ${live} and action <> 'delete' and kopplung_id is not null and not ${isOff}`.execute(trx);
   await sql`create index on coupled_lesson (row)`.execute(trx);
   await sql`analyze coupled_lesson`.execute(trx);
   const sharersLeft = sql`
@@ -104,7 +105,7 @@ async function planTakeOvers(trx: Transaction, { mandatorId, createdBy }: Planne
         -- Cancellations and releases lock no room; they are final.
         for no key update
       ) as way
-      where plan.row = plan.leader and fate = 'insert' and not ${isCancelled}
+      where plan.row = plan.leader and fate = 'insert' and not ${isOff}
       order by way.id, plan.leader
     )
     update lesson_plan set booking = own.booking, fate = 'take' from own where lesson_plan.leader = own.leader`.execute(
@@ -171,7 +172,7 @@ export async function beginPlan(trx: Transaction, batch: Running): Promise<void>
 export async function carryOut(trx: Transaction, batch: Running, first: number, last: number): Promise<void> {
   await sql`
     with part as materialized (
-      select staged.*, plan.booking as booking_id, plan.fate, plan.row = plan.leader as leads, ${isCancelled} as cancelled,
+      select staged.*, plan.booking as booking_id, plan.fate, plan.row = plan.leader as leads, ${isOff} as cancelled,
         -- Makes the planner look up the key by both of its columns, whatever it knows of the tenant's share of the
         -- table.
         ${batch.mandatorId}::int as mandator_id

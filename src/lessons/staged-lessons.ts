@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { BatchKey, Running } from './batch.ts';
-import { anyFault, lessonFields, mergedColumns } from './fields.ts';
+import { anyFault, isCancelled, lessonFields, mergedColumns } from './fields.ts';
 import { discloses } from './sight.ts';
 import { everything, isUnfit, isWithoutOffset, joinByHash, newLessons, roomOf, typedLessons } from './staging.ts';
 
@@ -62,7 +62,7 @@ function changedLessons(batch: Running): RawBuilder<unknown> {
 const fewLessons = 2_000;
 
 const isShared = (stored: RawBuilder<unknown>) =>
-  sql`coalesce(${stored}.kopplung_id is not null and ${stored}.status <> 'Entfaellt', false)`;
+  sql`coalesce(${stored}.kopplung_id is not null and not ${isCancelled(stored)}, false)`;
 
 /**
  * Fills `staged_lesson` with the lessons of the body, and with those that are deleted because the body does not list them.

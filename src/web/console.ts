@@ -8,8 +8,8 @@ import { type Response, Router } from 'express';
 import type { Config } from '../config.ts';
 import { NotFound } from '../errors.ts';
 import { isMandator } from '../names.ts';
-import { makeAnswerFile, refuseMethod, sendWebFile } from './files.ts';
-import { preloadLinks, readModules, readOnce, versionOf } from './modules.ts';
+import { makeAnswerFile, readOnce, refuseMethod, sendWebFile } from './files.ts';
+import { preloadLinks, readModules, versionOf } from './modules.ts';
 
 const folder = 'web/console';
 const start = `${folder}/start.ts`;

@@ -64,6 +64,16 @@ export function sendWebFile(request: Request, response: Response, file: WebFile,
   response.set('Content-Length', String(body.length)).end(body);
 }
 
+/** Reads at the first call and keeps the result; reads again after a failure. */
+export function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined;
+  return () =>
+    (reading ??= read().catch((error: unknown) => {
+      reading = undefined;
+      throw error;
+    }));
+}
+
 type LoadFile = () => Promise<string | Buffer>;
 
 /** The script of the sign-in form, for Swagger and GraphiQL. */
@@ -74,11 +84,8 @@ export const signInScript: Record<string, LoadFile> = {
 /** Serves files below `/assets/`, each loaded on its first request. @param assets loaders by path */
 export function serveAssets(router: Router, assets: Readonly<Record<string, LoadFile>>): void {
   for (const [name, load] of Object.entries(assets)) {
-    let file: Promise<WebFile> | undefined;
-    router.get(`/assets/${name}`, async (request, response) => {
-      file ??= load().then((content) => makeWebFile(path.extname(name), content));
-      sendWebFile(request, response, await file);
-    });
+    const read = readOnce(async () => makeWebFile(path.extname(name), await load()));
+    router.get(`/assets/${name}`, async (request, response) => sendWebFile(request, response, await read()));
   }
 }
 

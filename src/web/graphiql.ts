@@ -3,7 +3,7 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { type Request, Router } from 'express';
 import type { Config } from '../config.ts';
-import { contentPolicy, makeWebFile, sendWebFile, serveAssets, signInScript, type WebFile } from './files.ts';
+import { contentPolicy, makeWebFile, readOnce, sendWebFile, serveAssets, signInScript, type WebFile } from './files.ts';
 import { signInWith } from './sign-in.ts';
 
 const folder = path.join(import.meta.dirname, 'graphiql');
@@ -39,14 +39,13 @@ export const asksForPage = ({ headers }: Pick<Request, 'headers'>) => headers.ac
 /** The page needs no credential and holds no data. Requests that do not ask for HTML are passed on. */
 export function graphiqlRoutes(config: Config): Router {
   const router = Router();
-  let page: Promise<WebFile> | undefined;
+  const readPage = readOnce(() => renderPage(config));
   router.get('/:mandator/graphql', async (request, response, next) => {
     response.vary('Accept');
     if (!asksForPage(request)) return next();
     // The page names its files from one level above, so that it also works below a path prefix of a proxy.
     if (request.path.endsWith('/')) return response.redirect('../graphql');
-    page ??= renderPage(config);
-    sendWebFile(request, response.set('Content-Security-Policy', policy), await page);
+    sendWebFile(request, response.set('Content-Security-Policy', policy), await readPage());
   });
   serveAssets(router, {
     ...signInScript,

@@ -57,16 +57,6 @@ export function versionOf(files: ReadonlyMap<string, WebFile>, ...texts: string[
   return hash.digest('base64url').slice(0, 16);
 }
 
-/** Reads at the first call and keeps the result; reads again after a failure. */
-export function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
-  let reading: Promise<T> | undefined;
-  return () =>
-    (reading ??= read().catch((error: unknown) => {
-      reading = undefined;
-      throw error;
-    }));
-}
-
 type Exports = string | { [condition: string]: Exports };
 
 /** The file that the `exports` of a package name for browsers. */

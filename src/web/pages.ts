@@ -6,8 +6,8 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { type RequestHandler, type Response, Router } from 'express';
 import { NotFound } from '../errors.ts';
-import { contentPolicy, makeWebFile, refuseMethod, sendWebFile, type WebFile } from './files.ts';
-import { readOnce, shared, stripTypes, versionOf } from './modules.ts';
+import { contentPolicy, makeWebFile, readOnce, refuseMethod, sendWebFile, type WebFile } from './files.ts';
+import { shared, stripTypes, versionOf } from './modules.ts';
 import { makePhoneCode, picturePolicy } from './phone.ts';
 
 const source = path.join(import.meta.dirname, '..');

@@ -7,13 +7,13 @@ import type { Config } from '../config.ts';
 import {
   contentPolicy,
   makeWebFile,
+  readOnce,
   refuseMethod,
   sendWebFile,
   serveAssets,
   signInScript,
   type WebFile,
 } from './files.ts';
-import { readOnce } from './modules.ts';
 import { signInWith } from './sign-in.ts';
 
 const ours = path.join(import.meta.dirname, 'swagger');
@@ -43,13 +43,12 @@ async function renderPage(config: Config): Promise<WebFile> {
  */
 export function swaggerRoutes(config: Config, describe: () => object): Router {
   const router = Router({ strict: true });
-  const read = new Map<string, Promise<WebFile>>();
+  const files = new Map([...assets].map(([name, folder]) => [name, readOnce(() => readAsset(name, folder))]));
   const readDocument = readOnce(() => makeWebFile('json', JSON.stringify(describe())));
-  let page: Promise<WebFile> | undefined;
+  const readPage = readOnce(() => renderPage(config));
 
   router.get('/swagger', async (request, response) => {
-    page ??= renderPage(config);
-    sendWebFile(request, response.set('Content-Security-Policy', contentPolicy), await page);
+    sendWebFile(request, response.set('Content-Security-Policy', contentPolicy), await readPage());
   });
   // The page's links are relative to the parent, so that it also works below a path prefix of a proxy.
   router.get('/swagger/', (_request, response) => response.redirect('../swagger'));
@@ -57,11 +56,9 @@ export function swaggerRoutes(config: Config, describe: () => object): Router {
     sendWebFile(request, response, await readDocument());
   });
   router.get('/swagger/:file', async (request, response, next) => {
-    const { file } = request.params;
-    const folder = assets.get(file);
-    if (!folder) return next();
-    if (!read.has(file)) read.set(file, readAsset(file, folder));
-    sendWebFile(request, response, await (read.get(file) as Promise<WebFile>));
+    const read = files.get(request.params.file);
+    if (!read) return next();
+    sendWebFile(request, response, await read());
   });
   serveAssets(router, { ...signInScript, 'swagger/page.js': () => fs.readFile(path.join(ours, 'page.js')) });
   router.all(['/swagger', '/swagger/openapi.json'], refuseMethod);
