@@ -24,6 +24,8 @@ export type LimitFigures = {
 export type FieldError = {
   field: string | null;
   pointer: string | null;
+  /** The earlier place of the same input that this one collides with, such as the hours that it overlaps. */
+  otherPointer?: string;
   code: string;
   message: string;
   /** The place in a file that was sent; `column` counts the fields of the line from 1. */
@@ -61,9 +63,18 @@ export const parameterFault = (field: string, code: string, text: string): Field
   pointer: null,
 });
 
+const parameterOf = (issue: z.core.$ZodIssue, name: 'code' | 'earlier'): unknown =>
+  issue.code === 'custom' ? issue.params?.[name] : undefined;
+
+/** The path of the earlier entry of a list, for a custom check that gives its index by `params: { earlier }`. */
+export function earlierPathOf(issue: z.core.$ZodIssue): PropertyKey[] | undefined {
+  const earlier = parameterOf(issue, 'earlier');
+  return typeof earlier === 'number' ? [...issue.path.slice(0, -1), earlier] : undefined;
+}
+
 /** The code of what zod finds in a body or a tenant file; a custom check of the schema may give one by `params: { code }`. */
 export function codeOfIssue(issue: z.core.$ZodIssue, value: unknown): string {
-  const named: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
+  const named = parameterOf(issue, 'code');
   if (typeof named === 'string') return named;
   return issue.code === 'invalid_type' || value === null ? 'InvalidType' : 'InvalidValue';
 }
@@ -142,6 +153,9 @@ export class NotAcceptable extends DomainError {
 
 /** The present state does not allow the change. */
 export class Conflict extends DomainError {
+  /** @param field the member that it is about; null: the record as a whole */
+  static readonly because = (code: string, message: string, field: string | null = null) =>
+    new Conflict(message, [{ field, pointer: field && `/${field}`, code, message }]);
   readonly code = 'Conflict';
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   codeOfIssue,
   DomainError,
+  earlierPathOf,
   type FieldError,
   InvalidInput,
   Malformed,
@@ -130,7 +131,9 @@ function faultsOf(issue: z.core.$ZodIssue, follow: Follow): FieldError[] {
       .map((key) => fault([...issue.path, key], 'UnknownField', 'is not known here'));
   const { value } = follow(issue.path);
   if (value === undefined) return [fault(issue.path, 'MissingField', 'is missing')];
-  return [fault(issue.path, codeOfIssue(issue, value), issue.message)];
+  const earlier = earlierPathOf(issue);
+  const otherPointer = earlier && { otherPointer: pointerTo(follow(earlier).keys) };
+  return [{ ...fault(issue.path, codeOfIssue(issue, value), issue.message), ...otherPointer }];
 }
 
 /** Respells the pointers of an error, thrown after the schema's check, as the client spelled the names. */
@@ -175,7 +178,7 @@ export function invalidArguments(error: z.ZodError, sent: object): InvalidInput 
 /**
  * Checks an input against a schema whose names are in Pascal case; the client may write the first letter of a name in either
  * case, at every depth. The schema's objects are strict, so that an unknown member is a fault. A custom check of the schema
- * may give its fault a code by `params: { code }`.
+ * may give its fault a code by `params: { code }`, and the index of the entry that it collides with by `params: { earlier }`.
  * @throws Malformed for nesting, characters and names that cannot be read; InvalidInput with all faults: `field` as the
  * schema spells it, `pointer` as sent, `code` MissingField, InvalidType, UnknownField, InvalidValue or the custom check's
  */

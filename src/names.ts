@@ -41,10 +41,6 @@ export const lessonLimits = { key: 128, name: 200, text: 4_000, names: 200 };
 /** The members of the API at the beginning of a message: `input.name: …`. */
 export const leadingMembers = /^([a-z][\w.[\]]*(?:, [a-z][\w.[\]]*)*): /;
 
-/** The message for a value that another record has: which value, and whether that record is retired. */
-export const takenValue =
-  /^(?:Another|The (?<retired>retired)) .+ has this (?<what>name|e-mail address|TeacherCode)\b/i;
-
 /**
  * Whether a file of a timetable is JSON: it is called so, or begins as a list of objects or an object does. A CSV may begin with
  * a heading in brackets.

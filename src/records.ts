@@ -5,7 +5,7 @@ import { recordAct, type Subject } from './acts.ts';
 import type { Act, Versions, Viewer } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
 import type { ReadById } from './db/read-by-id.ts';
-import { InvalidInput, memberFault, NotFound } from './errors.ts';
+import { Conflict, InvalidInput, memberFault, NotFound } from './errors.ts';
 
 type Versioned = { version: number };
 type Find<Row> = (db: Database, viewer: Viewer, id: number) => Promise<Row | undefined>;
@@ -26,8 +26,9 @@ export type HeldKind<Row, Noun = DeletedNoun | 'display' | 'room problem'> = {
 };
 type Which = { id: number; expected: Versions };
 
-/** The message for a name that another record has. */
-export const nameTaken = (noun: string) => `Another ${noun} has this name already; choose another.`;
+/** Makes the error for a name that another record has. */
+export const nameTaken = (noun: string) => (): Conflict =>
+  Conflict.because('NameTaken', `Another ${noun} has this name already; choose another.`, 'Name');
 
 /** The error for an id that is unknown, or another tenant's. */
 export const noRecord = (noun: string) => new NotFound(`There is no ${noun} of this id.`);

@@ -1,6 +1,6 @@
 /** Classifies the errors of PostgreSQL and of connections to it: every SQLSTATE that means "not now" or "again" is here. */
 import { isNativeError } from 'node:util/types';
-import { Conflict, DomainError, TenantAway, Unavailable } from '../errors.ts';
+import { type Conflict, DomainError, TenantAway, Unavailable } from '../errors.ts';
 
 /** The SQLSTATE of PostgreSQL, or the code of Node.js; '' for an error without one. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
@@ -111,14 +111,13 @@ export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505
 
 /**
  * For `.catch` of a statement: a duplicate value becomes a Conflict.
- * @param message the message, or a function of the violated constraint
+ * @param conflictOf the Conflict for the violated constraint
  */
 export const refuseDuplicate =
-  (message: string | ((constraint: string) => string)) =>
+  (conflictOf: (constraint: string) => Conflict) =>
   (error: unknown): never => {
     if (!isDuplicate(error)) throw error;
-    const { constraint } = error as { constraint: string };
-    throw new Conflict(typeof message === 'string' ? message : message(constraint));
+    throw conflictOf((error as { constraint: string }).constraint);
   };
 
 /** A foreign key refuses the change: the row refers to one that does not exist, or other rows refer to the one to delete. */

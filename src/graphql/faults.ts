@@ -127,6 +127,8 @@ function respell(error: DomainError, spelling: Spelling): void {
   error.message = respellText(error.message, spelling);
   for (const fault of error.errors) {
     fault.pointer = placeOf(fault, spelling);
+    const other = fault.otherPointer && placeOf({ ...fault, pointer: fault.otherPointer }, spelling);
+    if (other) fault.otherPointer = other;
     fault.message = respellText(fault.message, spelling);
     if (fault.field !== null)
       fault.field = ofRest.has(fault.field) ? (ownName(fault.field, spelling) ?? fault.field) : nameOf(fault.field);

@@ -34,6 +34,10 @@ export const addProblems: AddTypes = (builder) => {
         nullable: true,
         description: 'JSON pointer (RFC 6901) into the arguments of the field: `/input/start`.',
       }),
+      otherPointer: t.exposeString('otherPointer', {
+        nullable: true,
+        description: 'JSON pointer to the earlier place that it collides with, such as the hours that it overlaps.',
+      }),
       code: t.exposeString('code', { description: 'What kind of fault.' }),
       message: t.exposeString('message', { description: 'For people.' }),
       line: t.exposeInt('line', { nullable: true, description: 'The line of a file that was sent.' }),
@@ -77,6 +81,13 @@ export const addProblems: AddTypes = (builder) => {
     name: 'ConflictProblem',
     description: 'The present state does not allow it.',
     interfaces: [problem],
+    fields: (t) => ({
+      errors: t.field({
+        type: [fieldError],
+        description: 'Which members it is about, such as a name that another record has.',
+        resolve: ({ errors }) => errors,
+      }),
+    }),
   });
   builder.objectType(NotFound, {
     name: 'NotFoundProblem',

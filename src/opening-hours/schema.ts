@@ -84,13 +84,13 @@ export const newException = z
   })
   .meta({ description: 'Other hours, or none, on these dates.' });
 
-type ReportFault = (path: (string | number)[], message: string, code?: string) => void;
+type ReportFault = (path: (string | number)[], message: string, more?: { code: string; earlier: number }) => void;
 
 /** Adds a check that concerns several members of a value. */
 const checked = <T extends z.ZodType>(schema: T, check: (value: z.output<T>, fault: ReportFault) => void) =>
   schema.superRefine((value, context) =>
-    check(value, (path, message, code = 'InvalidValue') =>
-      context.addIssue({ code: 'custom', path, message, params: { code } }),
+    check(value, (path, message, params) =>
+      context.addIssue({ code: 'custom', path, message, ...(params && { params }) }),
     ),
   );
 
@@ -110,7 +110,7 @@ export const listOfRules = (name: string) =>
     (items, fault) => {
       const repeated = items.map(toNewRule).map((rule) => ({ ...rule, days: rule.weekdays }));
       for (const [index, earlier] of findOverlaps(repeated, week))
-        fault([index], `overlaps ${name}[${earlier}]`, 'OverlappingPeriods');
+        fault([index], `overlaps ${name}[${earlier}]`, { code: 'OverlappingPeriods', earlier });
     },
   );
 
@@ -125,7 +125,7 @@ export const listOfExceptions = () =>
         const always = { days: [0], validFrom: null, validTo: null };
         const repeated = Periods.map(toPeriod).map((period) => ({ ...period, ...always }));
         for (const [index, earlier] of findOverlaps(repeated, FromDate < ToDate ? 1 : week))
-          fault(['Periods', index], `overlaps Periods[${earlier}]`, 'OverlappingPeriods');
+          fault(['Periods', index], `overlaps Periods[${earlier}]`, { code: 'OverlappingPeriods', earlier });
       }),
     )
     .max(mostExceptions);

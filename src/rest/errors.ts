@@ -79,9 +79,10 @@ function writeError(
   if (error instanceof UnsupportedMediaType && error.codings.length > 0)
     response.set('Accept-Encoding', error.codings.join(', '));
   if (error.retryAfter !== undefined) response.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfter))));
-  const errors = error.errors.map(({ field, pointer, code, message, line, column, limit }) => ({
+  const errors = error.errors.map(({ field, pointer, otherPointer, code, message, line, column, limit }) => ({
     Field: field,
     Pointer: pointer,
+    ...(otherPointer !== undefined && { OtherPointer: otherPointer }),
     Code: code,
     Message: message,
     ...(line === undefined ? {} : { Line: line, Column: column }),

@@ -25,6 +25,10 @@ export const problemSchema = (members: z.ZodRawShape) =>
               .max(1_000)
               .nullable()
               .meta({ description: 'A JSON pointer (RFC 6901) into the sent body.' }),
+            OtherPointer: z.string().max(1_000).optional().meta({
+              description:
+                'A JSON pointer to the earlier place that it collides with, such as the hours that it overlaps.',
+            }),
             Code: z.string().max(40),
             Message: z.string().max(4_000),
             Line: z.int().optional().meta({ description: 'The line of a file that was sent.' }),

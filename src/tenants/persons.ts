@@ -60,7 +60,9 @@ const kind: RecordKind = {
   noun: 'person',
   columns,
   taken: (constraint) =>
-    `Another person has this ${constraint === 'person_email' ? 'e-mail address' : 'TeacherCode'} already.`,
+    constraint === 'person_email'
+      ? Conflict.because('EmailTaken', 'Another person has this e-mail address already.', 'Email')
+      : Conflict.because('TeacherCodeTaken', 'Another person has this TeacherCode already.', 'TeacherCode'),
 };
 
 const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>

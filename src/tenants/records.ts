@@ -17,8 +17,8 @@ export type RecordKind = {
   noun: 'location' | 'resource' | 'person' | 'group' | 'policy';
   /** In the notation of Kysely's `select`. */
   columns: readonly string[];
-  /** The message for what another record has already, unless that is a name alone; by the constraint, if there are several. */
-  taken?: string | ((constraint: string) => string);
+  /** The error for what another record has already, by the constraint, unless that is a name alone. */
+  taken?: (constraint: string) => Conflict;
   /** For records that keep their names when they are retired: the column within which names are unique. */
   namesIn?: 'mandator_id' | 'location_id';
   /** The message for the deletion of a record that another one needs. */
@@ -63,8 +63,10 @@ async function refuseNameOfRetired(trx: Transaction, mandatorId: number, kind: R
     .select('id')
     .executeTakeFirst();
   if (!found) return;
-  throw new Conflict(
+  throw Conflict.because(
+    'NameOfRetired',
     `The retired ${noun} ${found.id} has this name: set that ${noun} to active again, or give it another name first.`,
+    'Name',
   );
 }
 

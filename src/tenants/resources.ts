@@ -9,7 +9,7 @@ import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { keepRow } from '../db/row-lock.ts';
-import { InvalidInput, memberFault } from '../errors.ts';
+import { Conflict, InvalidInput, memberFault } from '../errors.ts';
 import { moveHours } from '../opening-hours/service.ts';
 import { getterOf } from '../records.ts';
 import { checkActive, holdActiveLocation, holdLocation } from './locations.ts';
@@ -77,7 +77,8 @@ const kind: RecordKind = {
   noun: 'resource',
   columns,
   namesIn: 'location_id',
-  taken: 'Another resource of this location has this name already; choose another.',
+  taken: () =>
+    Conflict.because('NameTaken', 'Another resource of this location has this name already; choose another.', 'Name'),
 };
 
 const resourceById = readById<Resource>('resource by id', (from) => from('resource').select(columns));

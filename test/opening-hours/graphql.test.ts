@@ -262,6 +262,21 @@ describe('setOpeningRules and setOpeningExceptions', () => {
     });
   });
 
+  test('ValidationProblem for hours that overlap names both places', async () => {
+    const { rules: version, exceptions } = await versions();
+    const hours = { opens: '08:00', closes: '12:00' };
+    const rules = [1, 2, 2].map((weekday) => ({ weekdays: [weekday], ...hours }));
+    const { data: week } = await run(SetOpeningRulesDocument, { resourceId: room, version, items: rules });
+    expect(week?.result).toMatchObject({
+      errors: [{ pointer: '/items/2', otherPointer: '/items/1', code: 'OverlappingPeriods' }],
+    });
+    const items = [{ fromDate: '2027-01-02', toDate: '2027-01-02', periods: [hours, hours] }];
+    const { data: date } = await run(SetOpeningExceptionsDocument, { resourceId: room, version: exceptions, items });
+    expect(date?.result).toMatchObject({
+      errors: [{ pointer: '/items/0/periods/1', otherPointer: '/items/0/periods/0', code: 'OverlappingPeriods' }],
+    });
+  });
+
   test('ValidationProblem for a text that no database takes', async () => {
     const items = [{ fromDate: '2027-01-01', toDate: '2027-01-01', closed: true, reason: 'a\0b' }];
     const variables = { resourceId: room, version: 0, items };

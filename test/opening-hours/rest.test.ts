@@ -646,6 +646,29 @@ describe('422, and a refusal in a tenant file, with every fault of', () => {
   });
 });
 
+test.each([
+  [
+    'rules',
+    { Items: [daily('09:00', '10:00'), daily('11:00', '13:00'), daily('12:00', '14:00')] },
+    { Pointer: '/Items/2', OtherPointer: '/Items/1' },
+  ],
+  [
+    'exceptions',
+    {
+      items: [
+        { fromDate: '2026-05-01', toDate: '2026-05-01', closed: true },
+        { fromDate: '2026-05-02', toDate: '2026-05-02', periods: Array(2).fill({ opens: '08:00', closes: '09:00' }) },
+      ],
+    },
+    { Pointer: '/items/1/periods/1', OtherPointer: '/items/1/periods/0' },
+  ],
+])('422 for %s that overlap names both places, as the client spells them', async (kind, body, fault) => {
+  const headers = { 'Content-Type': 'application/json', 'If-Match': '*' };
+  const answer = await call(`/${rooms['Day']}/${kind}`, { method: 'PUT', body: JSON.stringify(body), headers });
+  const { Errors } = (await answer.json()) as { Errors: object[] };
+  expect({ status: answer.status, Errors }).toMatchObject({ status: 422, Errors: [fault] });
+});
+
 test('what is put for a location opens its rooms that have no hours themselves', async () => {
   const put = async (kind: string, Items: object[]) => {
     const init = { method: 'PUT', body: JSON.stringify({ Items }) };

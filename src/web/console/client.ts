@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals';
 import { retryAfterOf } from '../retry-after.ts';
 import { endLate, isMuch } from './ending.ts';
-import { type Fault, faultsOfConflict } from './fault.ts';
+import type { Fault } from './fault.ts';
 import type { TypedDocumentString } from './generated/graphql.ts';
 import { compareClocks, present } from './present.ts';
 
@@ -282,7 +282,7 @@ async function attempt<Result extends object, Variables>(
     const {
       code = 'Conflict',
       message = '',
-      errors: faults = code === 'Conflict' ? faultsOfConflict(message) : [],
+      errors: faults = [],
       conflicts = [],
       alternatives = [],
       retryAfterSeconds,

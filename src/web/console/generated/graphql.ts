@@ -1088,7 +1088,7 @@ export type SettleProblemMutation = { done:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'RoomProblem', id: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1162,9 +1162,9 @@ export type CreateTimetableFeedMutationVariables = Exact<{
 
 export type CreateTimetableFeedMutation = { createTimetableToken:
     | { __typename: 'CalendarTokenCreated', url: string }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type CreateRoomFeedMutationVariables = Exact<{
@@ -1176,10 +1176,10 @@ export type CreateRoomFeedMutationVariables = Exact<{
 
 export type CreateRoomFeedMutation = { createCalendarToken:
     | { __typename: 'CalendarTokenCreated', url: string }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type RevokeFeedMutationVariables = Exact<{
@@ -1216,10 +1216,10 @@ export type ChangeLessonMutationVariables = Exact<{
 
 export type ChangeLessonMutation = { updateLessonJobs:
     | { __typename: 'BatchAccepted', batch: { __typename: 'Batch', id: string } }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'LimitProblem', retryAfterSeconds: number | null, code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type FollowAllBookingsSubscriptionVariables = Exact<{ [key: string]: never; }>;
@@ -1249,10 +1249,10 @@ export type CreateHolidaysMutationVariables = Exact<{
 
 
 export type CreateHolidaysMutation = { createHolidayCalendar:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeHolidaysMutationVariables = Exact<{
@@ -1263,11 +1263,11 @@ export type ChangeHolidaysMutationVariables = Exact<{
 
 
 export type ChangeHolidaysMutation = { changeHolidayCalendar:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'HolidayCalendar', id: string, name: string, locationId: string | null, closes: boolean, url: string | null, readAt: string | null, fault: string | null, faultAt: string | null, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1323,7 +1323,7 @@ export type SetLocationRulesMutation = { setLocationOpeningRules:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1338,7 +1338,7 @@ export type SetRoomRulesMutation = { setOpeningRules:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1353,7 +1353,7 @@ export type SetLocationExceptionsMutation = { setLocationOpeningExceptions:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1368,7 +1368,7 @@ export type SetRoomExceptionsMutation = { setOpeningExceptions:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1508,10 +1508,10 @@ export type CreateLocationMutationVariables = Exact<{
 
 
 export type CreateLocationMutation = { createLocation:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeLocationMutationVariables = Exact<{
@@ -1522,11 +1522,11 @@ export type ChangeLocationMutationVariables = Exact<{
 
 
 export type ChangeLocationMutation = { changeLocation:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Location', id: string, restId: string, name: string, timeZone: string, active: boolean, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1536,10 +1536,10 @@ export type CreateResourceMutationVariables = Exact<{
 
 
 export type CreateResourceMutation = { createResource:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeResourceMutationVariables = Exact<{
@@ -1550,11 +1550,11 @@ export type ChangeResourceMutationVariables = Exact<{
 
 
 export type ChangeResourceMutation = { changeResource:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Resource', id: string, restId: string, name: string, locationId: string, kind: string, capacity: number | null, equipment: Array<string>, mailbox: string | null, calendarWriting: CalendarWriting | null, calendarEdits: CalendarEdits | null, declineConflicts: boolean | null, checkInMinutes: number | null, policyId: string | null, active: boolean, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1567,11 +1567,11 @@ export type RetireResourceMutationVariables = Exact<{
 
 
 export type RetireResourceMutation = { retireResource:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Retired', cancelled: number, moved: number, version: number, kept: { __typename: 'UpcomingBookings', bookings: number, blocks: number, lessons: number }, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1647,10 +1647,10 @@ export type CreatePersonMutationVariables = Exact<{
 
 
 export type CreatePersonMutation = { createPerson:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangePersonMutationVariables = Exact<{
@@ -1661,11 +1661,11 @@ export type ChangePersonMutationVariables = Exact<{
 
 
 export type ChangePersonMutation = { changePerson:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1677,11 +1677,11 @@ export type ErasePersonMutationVariables = Exact<{
 
 
 export type ErasePersonMutation = { erasePerson:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Person', id: string, name: string, email: string, role: Role, teacherCode: string | null, timeZone: string, active: boolean, erasedAt: string | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1694,11 +1694,11 @@ export type CreatePinMutationVariables = Exact<{
 
 
 export type CreatePinMutation = { createPin:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'PinCreated', pin: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type RevokePinMutationVariables = Exact<{
@@ -1718,10 +1718,10 @@ export type CreateGroupMutationVariables = Exact<{
 
 
 export type CreateGroupMutation = { createGroup:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeGroupMutationVariables = Exact<{
@@ -1732,11 +1732,11 @@ export type ChangeGroupMutationVariables = Exact<{
 
 
 export type ChangeGroupMutation = { changeGroup:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1747,7 +1747,7 @@ export type DeleteGroupMutationVariables = Exact<{
 
 
 export type DeleteGroupMutation = { deleteGroup:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Group', id: string, name: string, version: number }
     | { __typename: 'NotFoundProblem', code: string, message: string }
@@ -1760,10 +1760,10 @@ export type CreatePolicyMutationVariables = Exact<{
 
 
 export type CreatePolicyMutation = { createPolicy:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangePolicyMutationVariables = Exact<{
@@ -1774,11 +1774,11 @@ export type ChangePolicyMutationVariables = Exact<{
 
 
 export type ChangePolicyMutation = { changePolicy:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1789,14 +1789,14 @@ export type DeletePolicyMutationVariables = Exact<{
 
 
 export type DeletePolicyMutation = { deletePolicy:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'Policy', id: string, name: string, maySee: Array<string>, mayBook: Array<string>, mayBookForOthers: Array<string>, mayDecide: Array<string>, maySkipApproval: Array<string>, needsApproval: boolean, leadMinutes: number | null, aheadDays: number | null, longestMinutes: number | null, quotaBookingsPerWeek: number | null, quotaMinutesPerWeek: number | null, version: number }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
-type Refused_ConflictProblem_Fragment = { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> };
+type Refused_ConflictProblem_Fragment = { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> };
 
 type Refused_ForbiddenProblem_Fragment = { __typename: 'ForbiddenProblem', code: string, message: string };
 
@@ -1804,7 +1804,7 @@ type Refused_LimitProblem_Fragment = { __typename: 'LimitProblem', retryAfterSec
 
 type Refused_NotFoundProblem_Fragment = { __typename: 'NotFoundProblem', code: string, message: string };
 
-type Refused_ValidationProblem_Fragment = { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> };
+type Refused_ValidationProblem_Fragment = { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> };
 
 type Refused_VersionProblem_Fragment = { __typename: 'VersionProblem', code: string, message: string };
 
@@ -1816,6 +1816,8 @@ export type RefusedFragment =
   | Refused_ValidationProblem_Fragment
   | Refused_VersionProblem_Fragment
 ;
+
+export type SingleFaultFragment = { __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null };
 
 export type RoomBookingFragment = { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null };
 
@@ -1922,10 +1924,10 @@ export type CreateBookingMutationVariables = Exact<{
 
 export type CreateBookingMutation = { createBooking:
     | { __typename: 'BookingCreated', booking: { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null } }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'SeriesCreated', bookingIds: Array<string>, booking: { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }, skipped: Array<{ __typename: 'SkippedBooking', start: string, end: string }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeBookingMutationVariables = Exact<{
@@ -1939,10 +1941,10 @@ export type ChangeBookingMutationVariables = Exact<{
 
 export type ChangeBookingMutation = { changeBooking:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1955,7 +1957,7 @@ export type CancelBookingMutationVariables = Exact<{
 
 export type CancelBookingMutation = { cancelBooking:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'VersionProblem', code: string, message: string }
@@ -1968,10 +1970,10 @@ export type CheckInMutationVariables = Exact<{
 
 export type CheckInMutation = { checkIn:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1982,10 +1984,10 @@ export type ReleaseBookingMutationVariables = Exact<{
 
 export type ReleaseBookingMutation = { releaseBooking:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1999,10 +2001,10 @@ export type DecideBookingMutationVariables = Exact<{
 
 export type DecideBookingMutation = { decideBooking:
     | { __typename: 'Booking', id: string, resourceId: string, resourceName: string, subject: string | null, description: string | null, start: string, end: string, status: BookingStatus, kind: BookingKind, isPrivate: boolean, setupMinutes: number, teardownMinutes: number, seriesId: string | null, timeZone: string, version: number, organizer: { __typename: 'Organizer', personId: string | null, displayName: string } | null, createdBy: { __typename: 'PersonReference', personId: string } | null, lessonSummary: { __typename: 'LessonSummary', classes: Array<string> | null, teachers: Array<string> | null, subject: string | null, status: LessonStatus } | null, checkIn: { __typename: 'CheckIn', from: string, until: string, checkedInAt: string | null } | null }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2029,7 +2031,7 @@ export type ChangeSchoolMutationVariables = Exact<{
 export type ChangeSchoolMutation = { changeTenant:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'Tenant', id: string, name: string, mandator: string, version: number, colour: string | null, logo: string | null, parameters: { __typename: 'TenantParameters', pinAuthenticationAllowed: boolean, usersMayImport: boolean, calendarWriting: CalendarWriting, calendarEdits: CalendarEdits, declineConflicts: boolean } }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2071,10 +2073,10 @@ export type PairSignMutationVariables = Exact<{
 
 
 export type PairSignMutation = { pairDisplay:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeSignMutationVariables = Exact<{
@@ -2085,11 +2087,11 @@ export type ChangeSignMutationVariables = Exact<{
 
 
 export type ChangeSignMutation = { changeDisplay:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'Display', id: string, name: string, version: number, resourceIds: Array<string>, locationId: string | null, mayBook: boolean, privacy: DisplayPrivacy, createdAt: string, expiresAt: string, revokedAt: string | null, heardAt: string | null, silentSince: string | null, resources: Array<{ __typename: 'DisplayRoom', resourceId: string, name: string }>, health: { __typename: 'DisplayHealth', program: string, screen: string | null, clockAheadSeconds: number | null, battery: number | null, reconnects: number | null, startedAt: string | null, note: string | null } | null }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2150,7 +2152,7 @@ export type CancelBatchMutationVariables = Exact<{
 
 export type CancelBatchMutation = { cancelBatch:
     | { __typename: 'BatchCancelled', batch: { __typename: 'Batch', id: string, operation: JobOperation, importStatus: ImportStatus, jobCount: number, lessonCount: number | null, processedCount: number, createdCount: number, changedCount: number | null, movedCount: number | null, removedCount: number | null, errorCount: number, warningCount: number, failureKind: FailureKind | null, validateOnly: boolean, source: string | null, onConflict: ConflictRule, createdAt: string, startedAt: string | null, finishedAt: string | null, queuePosition: number | null, createdBy: { __typename: 'PersonReference', personId: string, displayName: string } } }
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
    };
@@ -2168,10 +2170,10 @@ export type CreateTimetableProfileMutationVariables = Exact<{
 
 
 export type CreateTimetableProfileMutation = { createTimetableProfile:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
    };
 
 export type ChangeTimetableProfileMutationVariables = Exact<{
@@ -2182,11 +2184,11 @@ export type ChangeTimetableProfileMutationVariables = Exact<{
 
 
 export type ChangeTimetableProfileMutation = { changeTimetableProfile:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'TimetableProfile', id: string, name: string, source: string | null, locationName: string | null, version: number, sharedRooms: Array<string>, term: { __typename: 'TimetableTerm', name: string, from: string, to: string, holidays: Array<{ __typename: 'TimetableHoliday', name: string, from: string, to: string }>, weeks: Array<{ __typename: 'TimetableWeek', monday: string, name: string }>, groups: Array<{ __typename: 'TimetableWeekGroup', name: string, weeks: Array<string> }> } | null, periods: Array<{ __typename: 'TimetablePeriod', day: number | null, period: number, begin: string, end: string }>, rooms: Array<{ __typename: 'TimetableRoom', name: string, resourceName: string | null }>, mapping: { __typename: 'TimetableMapping', key: string | null, date: string | null, day: string | null, period: string | null, weeks: string | null, begin: string | null, end: string | null, room: string | null, subject: string | null, title: string | null, classes: string | null, teachers: string | null, remark: string | null, status: string | null } | null }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -2299,9 +2301,9 @@ export type CreateHookMutationVariables = Exact<{
 
 
 export type CreateHookMutation = { createWebhook:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'WebhookWithSecret', secret: string, webhook: { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number } }
    };
 
@@ -2313,10 +2315,10 @@ export type ChangeHookMutationVariables = Exact<{
 
 
 export type ChangeHookMutation = { changeWebhook:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
    };
@@ -2344,7 +2346,7 @@ export type RotateHookSecretMutationVariables = Exact<{
 export type RotateHookSecretMutation = { rotateWebhookSecret:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'WebhookWithSecret', secret: string, webhook: { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number } }
    };
@@ -2369,10 +2371,10 @@ export type ReplayHookMutationVariables = Exact<{
 
 
 export type ReplayHookMutation = { replayWebhook:
-    | { __typename: 'ConflictProblem', code: string, message: string, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
+    | { __typename: 'ConflictProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }>, conflicts: Array<{ __typename: 'RoomConflict', bookingId: string, kind: BookingKind, subject: string | null, resourceId: string, start: string, end: string, wantedStart: string }>, alternatives: Array<{ __typename: 'Alternative', resourceId: string, resourceName: string, start: string, end: string }> }
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ __typename: 'FieldError', field: string | null, pointer: string | null, otherPointer: string | null, code: string, message: string, limit: { __typename: 'LimitFigures', policy: string | null, minutes: number | null, days: number | null, bookings: number | null, start: string | null, earliest: string | null, bookableFrom: string | null, week: string | null, nextWeek: string | null } | null }> }
     | { __typename: 'VersionProblem', code: string, message: string }
     | { __typename: 'Webhook', id: string, name: string, url: string, kinds: Array<EventKind>, enabled: boolean, disabledAt: string | null, disabledBecause: WebhookDisabledReason | null, waiting: number, failures: number, failingSince: string | null, succeededAt: string | null, nextAttemptAt: string | null, formerSecretUntil: string | null, version: number }
    };
@@ -2620,6 +2622,26 @@ export const MasterPinFragmentDoc = new TypedDocumentString(`
   revokedAt
 }
     `, {"fragmentName":"MasterPin"}) as unknown as TypedDocumentString<MasterPinFragment, unknown>;
+export const SingleFaultFragmentDoc = new TypedDocumentString(`
+    fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
+  }
+}
+    `, {"fragmentName":"SingleFault"}) as unknown as TypedDocumentString<SingleFaultFragment, unknown>;
 export const RefusedFragmentDoc = new TypedDocumentString(`
     fragment Refused on Problem {
   __typename
@@ -2627,24 +2649,13 @@ export const RefusedFragmentDoc = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -2665,7 +2676,24 @@ export const RefusedFragmentDoc = new TypedDocumentString(`
     retryAfterSeconds
   }
 }
-    `, {"fragmentName":"Refused"}) as unknown as TypedDocumentString<RefusedFragment, unknown>;
+    fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
+  }
+}`, {"fragmentName":"Refused"}) as unknown as TypedDocumentString<RefusedFragment, unknown>;
 export const RoomBookingFragmentDoc = new TypedDocumentString(`
     fragment RoomBooking on Booking {
   id
@@ -3092,24 +3120,13 @@ export const SettleProblemDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3128,6 +3145,24 @@ export const SettleProblemDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<SettleProblemMutation, SettleProblemMutationVariables>;
 export const ProblemNewsDocument = new TypedDocumentString(`
@@ -3246,24 +3281,13 @@ export const CreateTimetableFeedDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3282,6 +3306,24 @@ export const CreateTimetableFeedDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreateTimetableFeedMutation, CreateTimetableFeedMutationVariables>;
 export const CreateRoomFeedDocument = new TypedDocumentString(`
@@ -3304,24 +3346,13 @@ export const CreateRoomFeedDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3340,6 +3371,24 @@ export const CreateRoomFeedDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreateRoomFeedMutation, CreateRoomFeedMutationVariables>;
 export const RevokeFeedDocument = new TypedDocumentString(`
@@ -3370,24 +3419,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3406,6 +3444,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<RevokeFeedMutation, RevokeFeedMutationVariables>;
 export const DayLessonsDocument = new TypedDocumentString(`
@@ -3467,24 +3523,13 @@ export const ChangeLessonDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3503,6 +3548,24 @@ export const ChangeLessonDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ChangeLessonMutation, ChangeLessonMutationVariables>;
 export const FollowAllBookingsDocument = new TypedDocumentString(`
@@ -3576,24 +3639,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3612,6 +3664,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreateHolidaysMutation, CreateHolidaysMutationVariables>;
 export const ChangeHolidaysDocument = new TypedDocumentString(`
@@ -3639,24 +3709,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3675,6 +3734,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ChangeHolidaysMutation, ChangeHolidaysMutationVariables>;
 export const DeleteHolidaysDocument = new TypedDocumentString(`
@@ -3702,24 +3779,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3738,6 +3804,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<DeleteHolidaysMutation, DeleteHolidaysMutationVariables>;
 export const LocationListsDocument = new TypedDocumentString(`
@@ -3858,24 +3942,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3894,6 +3967,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<SetLocationRulesMutation, SetLocationRulesMutationVariables>;
 export const SetRoomRulesDocument = new TypedDocumentString(`
@@ -3920,24 +4011,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -3956,6 +4036,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<SetRoomRulesMutation, SetRoomRulesMutationVariables>;
 export const SetLocationExceptionsDocument = new TypedDocumentString(`
@@ -3985,24 +4083,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4021,6 +4108,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<SetLocationExceptionsMutation, SetLocationExceptionsMutationVariables>;
 export const SetRoomExceptionsDocument = new TypedDocumentString(`
@@ -4050,24 +4155,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4086,6 +4180,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<SetRoomExceptionsMutation, SetRoomExceptionsMutationVariables>;
 export const BookingsOnDaysDocument = new TypedDocumentString(`
@@ -4284,24 +4396,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4320,6 +4421,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ReadCalendarMutation, ReadCalendarMutationVariables>;
 export const MasterLocationsDocument = new TypedDocumentString(`
@@ -4473,24 +4592,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4509,6 +4617,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreateLocationMutation, CreateLocationMutationVariables>;
 export const ChangeLocationDocument = new TypedDocumentString(`
@@ -4535,24 +4661,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4571,6 +4686,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ChangeLocationMutation, ChangeLocationMutationVariables>;
 export const CreateResourceDocument = new TypedDocumentString(`
@@ -4606,24 +4739,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4642,6 +4764,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreateResourceMutation, CreateResourceMutationVariables>;
 export const ChangeResourceDocument = new TypedDocumentString(`
@@ -4677,24 +4817,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4713,6 +4842,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ChangeResourceMutation, ChangeResourceMutationVariables>;
 export const RetireResourceDocument = new TypedDocumentString(`
@@ -4741,24 +4888,13 @@ export const RetireResourceDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4777,6 +4913,24 @@ export const RetireResourceDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<RetireResourceMutation, RetireResourceMutationVariables>;
 export const MyBookingsDocument = new TypedDocumentString(`
@@ -4959,24 +5113,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -4995,6 +5138,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreatePersonMutation, CreatePersonMutationVariables>;
 export const ChangePersonDocument = new TypedDocumentString(`
@@ -5022,24 +5183,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5058,6 +5208,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ChangePersonMutation, ChangePersonMutationVariables>;
 export const ErasePersonDocument = new TypedDocumentString(`
@@ -5085,24 +5253,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5121,6 +5278,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ErasePersonMutation, ErasePersonMutationVariables>;
 export const CreatePinDocument = new TypedDocumentString(`
@@ -5144,24 +5319,13 @@ export const CreatePinDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5180,6 +5344,24 @@ export const CreatePinDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreatePinMutation, CreatePinMutationVariables>;
 export const RevokePinDocument = new TypedDocumentString(`
@@ -5204,24 +5386,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5240,6 +5411,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<RevokePinMutation, RevokePinMutationVariables>;
 export const CreateGroupDocument = new TypedDocumentString(`
@@ -5261,24 +5450,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5297,6 +5475,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreateGroupMutation, CreateGroupMutationVariables>;
 export const ChangeGroupDocument = new TypedDocumentString(`
@@ -5318,24 +5514,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5354,6 +5539,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ChangeGroupMutation, ChangeGroupMutationVariables>;
 export const DeleteGroupDocument = new TypedDocumentString(`
@@ -5375,24 +5578,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5411,6 +5603,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<DeleteGroupMutation, DeleteGroupMutationVariables>;
 export const CreatePolicyDocument = new TypedDocumentString(`
@@ -5443,24 +5653,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5479,6 +5678,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<CreatePolicyMutation, CreatePolicyMutationVariables>;
 export const ChangePolicyDocument = new TypedDocumentString(`
@@ -5511,24 +5728,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5547,6 +5753,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<ChangePolicyMutation, ChangePolicyMutationVariables>;
 export const DeletePolicyDocument = new TypedDocumentString(`
@@ -5579,24 +5803,13 @@ fragment Refused on Problem {
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5615,6 +5828,24 @@ fragment Refused on Problem {
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<DeletePolicyMutation, DeletePolicyMutationVariables>;
 export const LocationsDocument = new TypedDocumentString(`
@@ -5961,24 +6192,13 @@ export const CreateBookingDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -5997,6 +6217,24 @@ export const CreateBookingDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment RoomBooking on Booking {
@@ -6056,24 +6294,13 @@ export const ChangeBookingDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6092,6 +6319,24 @@ export const ChangeBookingDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment RoomBooking on Booking {
@@ -6145,24 +6390,13 @@ export const CancelBookingDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6181,6 +6415,24 @@ export const CancelBookingDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment RoomBooking on Booking {
@@ -6234,24 +6486,13 @@ export const CheckInDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6270,6 +6511,24 @@ export const CheckInDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment RoomBooking on Booking {
@@ -6323,24 +6582,13 @@ export const ReleaseBookingDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6359,6 +6607,24 @@ export const ReleaseBookingDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment RoomBooking on Booking {
@@ -6412,24 +6678,13 @@ export const DecideBookingDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6448,6 +6703,24 @@ export const DecideBookingDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment RoomBooking on Booking {
@@ -6533,24 +6806,13 @@ export const ChangeSchoolDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6569,6 +6831,24 @@ export const ChangeSchoolDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment School on Tenant {
@@ -6723,24 +7003,13 @@ export const PairSignDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6759,6 +7028,24 @@ export const PairSignDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Sign on Display {
@@ -6804,24 +7091,13 @@ export const ChangeSignDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6840,6 +7116,24 @@ export const ChangeSignDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Sign on Display {
@@ -6885,24 +7179,13 @@ export const RevokeSignDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -6921,6 +7204,24 @@ export const RevokeSignDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Sign on Display {
@@ -7156,24 +7457,13 @@ export const CancelBatchDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -7192,6 +7482,24 @@ export const CancelBatchDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment BatchStory on Batch {
@@ -7296,24 +7604,13 @@ export const CreateTimetableProfileDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -7332,6 +7629,24 @@ export const CreateTimetableProfileDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Profile on TimetableProfile {
@@ -7402,24 +7717,13 @@ export const ChangeTimetableProfileDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -7438,6 +7742,24 @@ export const ChangeTimetableProfileDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Profile on TimetableProfile {
@@ -7508,24 +7830,13 @@ export const DeleteTimetableProfileDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -7544,6 +7855,24 @@ export const DeleteTimetableProfileDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<DeleteTimetableProfileMutation, DeleteTimetableProfileMutationVariables>;
 export const UsageDocument = new TypedDocumentString(`
@@ -7710,24 +8039,13 @@ export const CreateHookDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -7746,6 +8064,24 @@ export const CreateHookDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Hook on Webhook {
@@ -7778,24 +8114,13 @@ export const ChangeHookDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -7814,6 +8139,24 @@ export const ChangeHookDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Hook on Webhook {
@@ -7848,24 +8191,13 @@ export const DeleteHookDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -7884,6 +8216,24 @@ export const DeleteHookDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }`) as unknown as TypedDocumentString<DeleteHookMutation, DeleteHookMutationVariables>;
 export const RotateHookSecretDocument = new TypedDocumentString(`
@@ -7905,24 +8255,13 @@ export const RotateHookSecretDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -7941,6 +8280,24 @@ export const RotateHookSecretDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Hook on Webhook {
@@ -7973,24 +8330,13 @@ export const TestHookDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -8009,6 +8355,24 @@ export const TestHookDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment HookDelivery on WebhookDelivery {
@@ -8037,24 +8401,13 @@ export const ReplayHookDocument = new TypedDocumentString(`
   message
   ... on ValidationProblem {
     errors {
-      field
-      pointer
-      code
-      message
-      limit {
-        policy
-        minutes
-        days
-        bookings
-        start
-        earliest
-        bookableFrom
-        week
-        nextWeek
-      }
+      ...SingleFault
     }
   }
   ... on ConflictProblem {
+    errors {
+      ...SingleFault
+    }
     conflicts {
       bookingId
       kind
@@ -8073,6 +8426,24 @@ export const ReplayHookDocument = new TypedDocumentString(`
   }
   ... on LimitProblem {
     retryAfterSeconds
+  }
+}
+fragment SingleFault on FieldError {
+  field
+  pointer
+  otherPointer
+  code
+  message
+  limit {
+    policy
+    minutes
+    days
+    bookings
+    start
+    earliest
+    bookableFrom
+    week
+    nextWeek
   }
 }
 fragment Hook on Webhook {

@@ -13,7 +13,7 @@ import { toast } from '../parts/toast.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
-import { clockTimesText, withHours } from './hours-text.ts';
+import { clockTimesText, sayOverlaps } from './hours-text.ts';
 import type { Owner } from './owner.ts';
 import { StaleBox, useBase } from './record.ts';
 import { type Exception, Touched } from './touched.ts';
@@ -58,7 +58,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
     const others = base.items.filter((each) => JSON.stringify(each) !== JSON.stringify(old));
     const items = [...others, ...next].map(inputOf);
     const { done, refused } = await owner.setExceptions(base.version, items);
-    await settle(withHours(refused, items), owner.id);
+    await settle(sayOverlaps(refused, items), owner.id);
     if (!done) return;
     toast(t().saved(owner.name), { undo: () => void undo(done.version) });
     onSaved();

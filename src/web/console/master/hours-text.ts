@@ -5,6 +5,7 @@ import type { OpeningExceptionInput, OpeningRuleInput } from '../generated/graph
 import { t } from '../texts/hours.ts';
 
 type ClockTimes = { opens: string; closes: string };
+type Hours = OpeningRuleInput | OpeningExceptionInput;
 
 export const clockTimesText = ({ opens, closes }: ClockTimes): string => `${opens}–${closes}`;
 
@@ -20,25 +21,25 @@ export const ruleText = ({ weekdays, validFrom, validTo, ...times }: OpeningRule
 export const datesText = ({ fromDate, toDate }: Pick<OpeningExceptionInput, 'fromDate' | 'toDate'>): string =>
   [...new Set([fromDate, toDate])].map((day) => dayText(day, 'medium')).join(' – ');
 
-/** A refusal that names hours which overlap by their days and times: the API names their places in what was sent. */
-export const withHours = (
-  refusal: Refusal | undefined,
-  sent: readonly (OpeningRuleInput | OpeningExceptionInput)[],
-): Refusal | undefined =>
+/** The hours that a JSON pointer leads to, in words: `/items/3`, or `/items/3/periods/1`. */
+function hoursAt(items: readonly Hours[], pointer: string): { dates: string; times: string } | undefined {
+  const [, , at, , within] = pointer.split('/');
+  const item = items[Number(at)];
+  if (!item || 'weekdays' in item) return item && { dates: '', times: ruleText(item) };
+  const period = item.periods?.[Number(within)];
+  return period && { dates: `${datesText(item)}: `, times: clockTimesText(period) };
+}
+
+/**
+ * A refusal that names overlapping hours by their days and times.
+ * @param items what was sent
+ */
+export const sayOverlaps = (refusal: Refusal | undefined, items: readonly Hours[]): Refusal | undefined =>
   refusal && {
     ...refusal,
     faults: refusal.faults.map((fault) => {
-      const [at, within] = fault.pointer?.match(/\d+/g)?.map(Number) ?? [];
-      const earlier = Number(/overlaps \w+\[(\d+)\]/.exec(fault.message)?.[1]);
-      const [item, other] = [sent[at ?? -1], sent[earlier]];
-      if (fault.code !== 'OverlappingPeriods' || !item) return fault;
-      if ('weekdays' in item)
-        return other && 'weekdays' in other
-          ? { ...fault, field: null, message: t().overlap(ruleText(other), ruleText(item)) }
-          : fault;
-      const [one, later] = [item.periods?.[earlier], item.periods?.[within ?? -1]];
-      if (!one || !later) return fault;
-      const message = `${datesText(item)}: ${t().overlap(clockTimesText(one), clockTimesText(later))}`;
-      return { ...fault, field: null, message };
+      const [one, other] = [fault.otherPointer, fault.pointer].map((pointer) => hoursAt(items, pointer ?? ''));
+      if (!fault.otherPointer || !one || !other) return fault;
+      return { ...fault, field: null, message: `${other.dates}${t().overlap(one.times, other.times)}` };
     }),
   };

@@ -12,7 +12,7 @@ import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
-import { withHours } from './hours-text.ts';
+import { sayOverlaps } from './hours-text.ts';
 import type { Owner } from './owner.ts';
 import { StaleBox, useBase } from './record.ts';
 import { TouchedByWeek } from './touched.ts';
@@ -118,7 +118,7 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
     const items = rulesOf(periods);
     const { done, refused } = await owner.setRules(base.version, items);
     setBusy(false);
-    await settle(withHours(refused, items), owner.id);
+    await settle(sayOverlaps(refused, items), owner.id);
     if (!done) return;
     toast(t().saved(owner.name), { undo: () => void undo(done.version, base.items) });
     onSaved();

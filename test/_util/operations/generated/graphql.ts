@@ -1142,7 +1142,7 @@ export type SetOpeningRulesMutation = { result:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningRuleList', locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, code: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, otherPointer: string | null, code: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -1157,7 +1157,7 @@ export type SetOpeningExceptionsMutation = { result:
     | { __typename: 'ForbiddenProblem', code: string, message: string }
     | { __typename: 'NotFoundProblem', code: string, message: string }
     | { __typename: 'OpeningExceptionList', locationId: string, resourceId: string | null, version: number, items: Array<{ id: string, locationId: string, resourceId: string | null, fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ opens: string, closes: string }> }> }
-    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, code: string }> }
+    | { __typename: 'ValidationProblem', code: string, message: string, errors: Array<{ field: string | null, pointer: string | null, otherPointer: string | null, code: string }> }
     | { __typename: 'VersionProblem', code: string, message: string }
    };
 
@@ -3461,6 +3461,7 @@ export const SetOpeningRulesDocument = new TypedDocumentString(`
       errors {
         field
         pointer
+        otherPointer
         code
       }
     }
@@ -3498,6 +3499,7 @@ export const SetOpeningExceptionsDocument = new TypedDocumentString(`
       errors {
         field
         pointer
+        otherPointer
         code
       }
     }
