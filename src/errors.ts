@@ -57,6 +57,14 @@ export const memberFault = (field: string, code: string, text: string, limit?: L
   ...(limit && { limit }),
 });
 
+/** The fault of the present state, which is about no member. */
+export const stateFault = (code: string, message: string): FieldError => ({
+  field: null,
+  pointer: null,
+  code,
+  message,
+});
+
 /** The fault of a parameter of a query. */
 export const parameterFault = (field: string, code: string, text: string): FieldError => ({
   ...memberFault(field, code, text),
@@ -155,7 +163,7 @@ export class NotAcceptable extends DomainError {
 export class Conflict extends DomainError {
   /** @param field the member that it is about; null: the record as a whole */
   static readonly because = (code: string, message: string, field: string | null = null) =>
-    new Conflict(message, [{ field, pointer: field && `/${field}`, code, message }]);
+    new Conflict(message, [{ ...stateFault(code, message), field, pointer: field && `/${field}` }]);
   readonly code = 'Conflict';
 }
 
@@ -163,7 +171,8 @@ export class Conflict extends DomainError {
 export class StillRunning extends Conflict {
   override readonly retryAfter = 2;
   constructor() {
-    super('A request with this Idempotency-Key is still running; repeat it in a few seconds.');
+    const message = 'A request with this Idempotency-Key is still running; repeat it in a few seconds.';
+    super(message, [stateFault('StillRunning', message)]);
   }
 }
 

@@ -23,10 +23,12 @@ export function checkIn(db: Database, viewer: Viewer, id: number): Promise<Booki
     checkIsActive(held);
     checkIsDecided(held);
     const { checkInFrom: from, checkInUntil: until } = held;
-    if (!from || !until) throw new Conflict('This booking needs no check-in.');
+    if (!from || !until) throw Conflict.because('NoCheckIn', 'This booking needs no check-in.');
     if (held.checkedInAt) return;
-    if (now < from) throw new Conflict(`Check-in opens at ${from.toISOString()}; come back then.`);
-    if (now >= until) throw new Conflict(`Check-in closed at ${until.toISOString()}; make a new booking.`);
+    if (now < from)
+      throw Conflict.because('CheckInNotOpen', `Check-in opens at ${from.toISOString()}; come back then.`);
+    if (now >= until)
+      throw Conflict.because('CheckInClosed', `Check-in closed at ${until.toISOString()}; make a new booking.`);
     await sql`
       update booking set checked_in_at = now(), version = version + 1, changed_at = now()
       where mandator_id = ${viewer.mandatorId} and id = ${id}`.execute(trx);

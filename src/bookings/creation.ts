@@ -85,7 +85,8 @@ export async function createBooking(
   const booking = await findStored(db, viewer.mandatorId, first);
   // A repeated request may come after the booking was moved or deleted, or after the rights of the caller have changed.
   if (!booking || !mayShow(viewer, booking.resourceId))
-    throw new Conflict(
+    throw Conflict.because(
+      'KeyUsed',
       'The first request with this Idempotency-Key has made a booking that you do not see any more; use a new key for a new request.',
     );
   const { recurrenceRule } = wanted;

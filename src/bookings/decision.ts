@@ -56,9 +56,15 @@ export async function decideBooking(
 function checkIsRequest(held: Held, now: Date): void {
   checkIsActive(held);
   if (held.status !== 'Requested')
-    throw new Conflict('This booking does not wait for approval; read it again to see its present state.');
+    throw Conflict.because(
+      'NotRequested',
+      'This booking does not wait for approval; read it again to see its present state.',
+    );
   if (held.start <= now)
-    throw new Conflict(`This booking would have begun at ${held.start.toISOString()}; it is too late for a decision.`);
+    throw Conflict.because(
+      'DecidedTooLate',
+      `This booking would have begun at ${held.start.toISOString()}; it is too late for a decision.`,
+    );
 }
 
 async function write(

@@ -59,7 +59,8 @@ export function checkIsOn(viewer: Viewer, booking: DoorBooking, now: Date): void
   const isNow = (from: number, to: number) => from <= now.getTime() && now.getTime() < to;
   if (isNow(start.getTime() - setupMinutes * minute, end.getTime() + teardownMinutes * minute)) return;
   if (checkInFrom && checkInUntil && isNow(checkInFrom.getTime(), checkInUntil.getTime())) return;
-  throw new Conflict(
+  throw Conflict.because(
+    'NotBegun',
     `This booking has not begun, it begins at ${start.toISOString()}; ask its organizer, or come back then.`,
   );
 }
@@ -78,5 +79,6 @@ export function refuseAtDoor(kind: Exclude<BookingKind, 'Booking'>): Conflict {
     MailItem: 'This booking comes from a calendar: its organizer changes it there. Ask them.',
     Block: 'An Admin has closed the room for now; choose another room, or ask an Admin.',
   };
-  return new Conflict(remedies[kind]);
+  const codes = { Lesson: 'IsLesson', MailItem: 'FromMailServer', Block: 'IsBlock' };
+  return Conflict.because(codes[kind], remedies[kind]);
 }

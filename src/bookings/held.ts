@@ -94,7 +94,10 @@ export async function holdUpcoming(
 /** The refusal to change a booking that the timetable or the mail server owns. */
 async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }: Held): Promise<Conflict> {
   if (kind === 'MailItem')
-    return new Conflict('This booking comes from the mail server; change it in the calendar of its mailbox.');
+    return Conflict.because(
+      'FromMailServer',
+      'This booking comes from the mail server; change it in the calendar of its mailbox.',
+    );
   const lesson = await trx
     .selectFrom('lesson')
     .innerJoin('lesson_job', (join) =>
@@ -108,25 +111,29 @@ async function refuseForeign(trx: Transaction, mandatorId: number, { id, kind }:
     .limit(1)
     .executeTakeFirst();
   const of = lesson ? `is lesson ${lesson.lektionId} of job ${lesson.jobId}` : 'was a lesson';
-  return new Conflict(`This booking ${of}; change the lesson by updating its job.`);
+  return Conflict.because('IsLesson', `This booking ${of}; change the lesson by updating its job.`);
 }
 
 /** @throws Conflict for a booking that is cancelled, declined or released */
 export function checkIsActive({ status }: Held): void {
-  if (status === 'Declined') throw new Conflict('This booking is declined; make a new one.');
-  if (status === 'Cancelled') throw new Conflict('This booking is cancelled; make a new one.');
-  if (status === 'Released') throw new Conflict('This booking is released; make a new one.');
+  if (status === 'Declined') throw Conflict.because('BookingDeclined', 'This booking is declined; make a new one.');
+  if (status === 'Cancelled') throw Conflict.because('BookingCancelled', 'This booking is cancelled; make a new one.');
+  if (status === 'Released') throw Conflict.because('BookingReleased', 'This booking is released; make a new one.');
 }
 
 /** @throws Conflict for a request, as it is not a confirmed booking yet */
 export function checkIsDecided({ status }: Held): void {
   if (status === 'Requested')
-    throw new Conflict('This booking waits for approval; cancel it, or wait for the decision.');
+    throw Conflict.because('AwaitsApproval', 'This booking waits for approval; cancel it, or wait for the decision.');
 }
 
 /** @throws Conflict for a booking that has ended */
 export function checkNotOver({ end }: Held, now: Date): void {
-  if (end <= now) throw new Conflict(`This booking is over: it ended at ${end.toISOString()}. It cannot be changed.`);
+  if (end <= now)
+    throw Conflict.because(
+      'BookingOver',
+      `This booking is over: it ended at ${end.toISOString()}. It cannot be changed.`,
+    );
 }
 
 /** Writes the members that a change may change. One statement, because the exclusion constraint is checked at its end: bookings of a series may swap places. */

@@ -258,7 +258,10 @@ export async function writeBookings<T>(
   } catch (error) {
     if (isLockTimeout(error)) throw heldByOthers('The resource');
     if (isExcluded(error))
-      throw new Conflict('Another booking of the resource was made at this moment; send the same request again.');
+      throw Conflict.because(
+        'Overtaken',
+        'Another booking of the resource was made at this moment; send the same request again.',
+      );
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /** The error for a place that is taken, with the bookings in the way and alternatives (contract 5.2). */
-import { Conflict } from '../errors.ts';
+import { Conflict, stateFault } from '../errors.ts';
 import type { BookingKind } from './booking.ts';
 
 /** A booking in the way of a wanted one, as far as the viewer may see it. */
@@ -23,7 +23,7 @@ export class Occupied extends Conflict {
   readonly conflicts: readonly RoomConflict[];
   readonly alternatives: readonly Alternative[];
   constructor(message: string, conflicts: readonly RoomConflict[], alternatives: readonly Alternative[]) {
-    super(message);
+    super(message, [stateFault('RoomOccupied', message)]);
     this.conflicts = conflicts;
     this.alternatives = alternatives;
   }

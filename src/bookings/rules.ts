@@ -124,7 +124,7 @@ export function inWords(minutes: number): string {
 
 /** @throws Conflict for an inactive resource */
 export function checkActive({ name, active }: BookableRoom): void {
-  if (!active) throw new Conflict(`The resource ${name} is not active; choose another.`);
+  if (!active) throw Conflict.because('InactiveResource', `The resource ${name} is not active; choose another.`);
 }
 
 /** @throws InvalidInput when two bookings of a series would occupy a resource at the same time */

@@ -14,7 +14,8 @@ export type OldAndNew = { old: Held; to: Held };
 
 export function roomOf(rooms: readonly BookableRoom[], resourceId: number): BookableRoom {
   const room = rooms.find(({ id }) => id === resourceId);
-  if (!room) throw new Conflict('A booking got another resource at this moment; send the same request again.');
+  if (!room)
+    throw Conflict.because('Overtaken', 'A booking got another resource at this moment; send the same request again.');
   return room;
 }
 

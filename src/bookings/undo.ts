@@ -79,7 +79,8 @@ export async function undoBooking(db: Database, viewer: Viewer, id: number, vers
     if (undo.isUndone) return;
     if (named.version !== undo.version) throw changedSince();
     if (!undo.isFresh)
-      throw new Conflict(
+      throw Conflict.because(
+        'UndoTooLate',
         `This was done more than ${undoSeconds} seconds ago and cannot be undone; end the booking early, or ask its organizer.`,
       );
     if (undo.action === 'CheckedIn') checkStillOpen(named, now);
@@ -99,12 +100,16 @@ export async function undoBooking(db: Database, viewer: Viewer, id: number, vers
   return await readBack(db, viewer, id);
 }
 
-const changedSince = () => new Conflict('This booking has been changed since, so the earlier action cannot be undone.');
+const changedSince = () =>
+  Conflict.because('ChangedSince', 'This booking has been changed since, so the earlier action cannot be undone.');
 
 /** @throws Conflict when the check-in limit has passed, so that the booking would be a no-show */
 function checkStillOpen({ checkInUntil }: Held, now: Date): void {
   if (checkInUntil && checkInUntil <= now)
-    throw new Conflict(`Check-in closed at ${checkInUntil.toISOString()}, so this can no longer be undone.`);
+    throw Conflict.because(
+      'CheckInClosed',
+      `Check-in closed at ${checkInUntil.toISOString()}, so this can no longer be undone.`,
+    );
 }
 
 /** The room to lock before the booking: the undo of a release occupies the room again. */
@@ -131,7 +136,8 @@ async function findUndo(
     from booking_undo where mandator_id = ${mandatorId} and booking_id = ${id}`.execute(trx);
   const [undo] = rows;
   if (undo?.personId !== personId)
-    throw new Conflict(
+    throw Conflict.because(
+      'NothingToUndo',
       undo
         ? 'Another display was the last to act on this booking; undo it there.'
         : 'This display has done nothing with this booking that can be undone.',

@@ -117,7 +117,8 @@ export async function createToken(
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
     if (count >= mostTokens)
-      throw new Conflict(
+      throw Conflict.because(
+        'TooMany',
         `You already have ${mostTokens} tokens for ${resourceId === null ? 'calendars of timetables' : 'the calendar of this resource'}; revoke one that is no longer needed.`,
       );
     const inserted = await trx

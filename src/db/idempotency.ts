@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { Conflict, InvalidInput, StillRunning } from '../errors.ts';
+import { Conflict, InvalidInput, StillRunning, stateFault } from '../errors.ts';
 import type { Database, Transaction } from './database.ts';
 import { rests } from './resting.ts';
+
+const keyUsed =
+  'This Idempotency-Key was used for another request before, with another body or other options; use a new key for a new request.';
 
 /** A request's claim to its Idempotency-Key, until the transaction ends. */
 export type IdempotencyClaim<Answer> = {
@@ -39,10 +42,7 @@ export async function claimIdempotencyKey<Answer extends object>(
   return {
     answered: earlier !== undefined,
     async settle(fingerprint, answer) {
-      if (earlier && !earlier.fingerprint.equals(fingerprint))
-        throw new InvalidInput(
-          'This Idempotency-Key was used for another request before, with another body or other options; use a new key for a new request.',
-        );
+      if (earlier && !earlier.fingerprint.equals(fingerprint)) throw InvalidInput.of(stateFault('KeyUsed', keyUsed));
       if (earlier) return earlier.response as Answer;
       await trx
         .insertInto('idempotent_request')
@@ -83,7 +83,7 @@ export async function claimSecretOnce(
   if (key === undefined) return async () => {};
   const claim = await claimIdempotencyKey<{ id: number }>(trx, viewer, key);
   const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest();
-  if (claim.answered) throw new Conflict(conflict((await claim.settle(fingerprint, { id: 0 }))?.id));
+  if (claim.answered) throw Conflict.because('KeyUsed', conflict((await claim.settle(fingerprint, { id: 0 }))?.id));
   return async (id) => void (await claim.settle(fingerprint, { id }));
 }
 

@@ -17,5 +17,5 @@ export async function checkRecordLimit(
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from ${sql.table(table)} where mandator_id = ${mandatorId}`.execute(trx);
   if ((rows[0]?.count ?? 0) >= most)
-    throw new Conflict(`A tenant has at most ${most} ${noun}; delete one that is no longer needed.`);
+    throw Conflict.because('TooMany', `A tenant has at most ${most} ${noun}; delete one that is no longer needed.`);
 }

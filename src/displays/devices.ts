@@ -165,7 +165,7 @@ export function changeDevice(
   const { mandatorId } = act.viewer;
   return db.transaction().execute((trx) =>
     changeHeld(trx, act, displays, { id, expected }, async (found) => {
-      if (found.revokedAt) throw new Conflict('The display is revoked; pair the device again.');
+      if (found.revokedAt) throw Conflict.because('DisplayRevoked', 'The display is revoked; pair the device again.');
       const { name = found.name, locationId = found.locationId } = changes;
       const { mayBook = found.mayBook, privacy = found.privacy } = changes;
       const given = changes.resourceIds && [...new Set(changes.resourceIds)].sort((one, other) => one - other);

@@ -45,6 +45,10 @@ export async function checkResources(
   if (faults.length > 0) throw InvalidInput.of(...faults);
   const retired = found.find(({ active }) => !active);
   if (retired)
-    throw new Conflict(`The resource ${retired.name} is not active; set it to active first, or leave it out.`);
+    throw Conflict.because(
+      'InactiveResource',
+      `The resource ${retired.name} is not active; set it to active first, or leave it out.`,
+      'ResourceIds',
+    );
   return found;
 }

@@ -74,7 +74,7 @@ export async function createPinFor(
         `This Idempotency-Key has already created the PIN with the PinId ${id}, which is shown only once; if it was lost, revoke it and create another with a new key.`,
     );
     if (!(await getPersonById(trx, viewer, personId)).active)
-      throw new Conflict('The person is not active, so a PIN would not be valid.');
+      throw Conflict.because('InactivePerson', 'The person is not active, so a PIN would not be valid.');
     const { pin, pinId } = await createPin(trx, pepperOf(config), {
       mandatorId,
       personId,

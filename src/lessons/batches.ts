@@ -115,6 +115,7 @@ export async function cancelBatch(db: Database, viewer: Viewer, batchId: string)
       await fail(trx, { mandatorId: viewer.mandatorId, id: batchId }, 'Cancelled', cancelText);
     return row !== undefined;
   });
-  if (!cancelled) throw new Conflict(`Batch ${batch.id} has already ended; an ended batch never changes.`);
+  if (!cancelled)
+    throw Conflict.because('BatchEnded', `Batch ${batch.id} has already ended; an ended batch never changes.`);
   return await getBatch(db, viewer, batchId);
 }

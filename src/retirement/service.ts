@@ -119,7 +119,11 @@ export async function retire(
     const roomOf = (wantedId: number | null) => rooms.find((room) => room.id === wantedId);
     const target = roomOf(wanted.resourceId);
     if (target && !target.active)
-      throw new Conflict(`The resource ${target.name} is not active; choose another target.`);
+      throw Conflict.because(
+        'InactiveResource',
+        `The resource ${target.name} is not active; choose another target.`,
+        'ResourceId',
+      );
     const before = roomOf(id);
     await checkSeen(trx, viewer, id, expected ?? []);
     const resource = await retireResource(

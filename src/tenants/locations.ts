@@ -65,7 +65,8 @@ export const holdLocation = (trx: Transaction, mandatorId: number, id: number): 
 /** @throws InvalidInput without a location; Conflict for a retired one */
 export function checkActive(location: Location | undefined): Location {
   if (!location) throw unknownReference('Location');
-  if (!location.active) throw new Conflict('The location is not active; set it to active first.');
+  if (!location.active)
+    throw Conflict.because('InactiveLocation', 'The location is not active; set it to active first.', 'LocationId');
   return location;
 }
 
@@ -115,5 +116,9 @@ async function checkDeserted(trx: Transaction, mandatorId: number, locationId: n
     .where('active', '=', true)
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
-  if (count > 0) throw new Conflict(`The location still has ${count} active resources; set these to inactive first.`);
+  if (count > 0)
+    throw Conflict.because(
+      'HasActiveResources',
+      `The location still has ${count} active resources; set these to inactive first.`,
+    );
 }

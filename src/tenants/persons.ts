@@ -180,7 +180,7 @@ export async function changePerson(
     // Two Admins must not demote or erase each other at the same time.
     if (mayDemote) await lockTenant(trx, mandatorId);
     return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, named, async ({ erasedAt, role }) => {
-      if (erasedAt) throw new Conflict('This person has been erased, which cannot be undone; create a new one.');
+      if (erasedAt) throw Conflict.because('PersonErased', 'This person has been erased for good; create a new one.');
       checkRole(changes.role, role);
       if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);
       return {};
@@ -251,7 +251,8 @@ async function checkNoDisplay(trx: Transaction, mandatorId: number, personId: nu
     .select('id')
     .executeTakeFirst();
   if (display)
-    throw new Conflict(
+    throw Conflict.because(
+      'PersonOfDisplay',
       `This person belongs to the display ${display.id}; revoke the display if it is no longer needed.`,
     );
 }
@@ -267,7 +268,8 @@ async function checkOtherAdmin(trx: Transaction, mandatorId: number, personId: n
     .select('id')
     .limit(1)
     .executeTakeFirst();
-  if (!other) throw new Conflict('The tenant would have no active Admin left; make another person Admin first.');
+  if (!other)
+    throw Conflict.because('LastAdmin', 'The tenant would have no active Admin left; make another person Admin first.');
 }
 
 type TenantPerson = { mandatorId: number; personId: number; name: string; email: string; role: Viewer['role'] };

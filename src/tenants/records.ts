@@ -156,7 +156,7 @@ export async function deleteRecord<Row extends MasterRecord>(
     .where('id', '=', which.id)
     .execute()
     .catch((error: unknown) => {
-      throw isReferred(error) ? new Conflict(kind.used ?? `The ${kind.noun} is in use.`) : error;
+      throw isReferred(error) ? Conflict.because('InUse', kind.used ?? `The ${kind.noun} is in use.`) : error;
     });
   await recordAct(trx, act, `delete ${kind.noun}`, subjectOf(kind, found));
   return found as Row;

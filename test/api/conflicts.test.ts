@@ -1,4 +1,5 @@
 /** A conflict says by code what it is about, and which member, in both fronts. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lowerFirst } from '../../src/fields.ts';
 import { type MasterData, masterData, type Reply } from '../_util/master-data.ts';
@@ -117,4 +118,152 @@ test('409 names the TeacherCode that another person has, also as the client spel
     status: 409,
     faults: [{ Field: 'TeacherCode', Pointer: '/teacherCode', Code: 'TeacherCodeTaken' }],
   });
+});
+
+/** Changes that the present state does not allow. */
+const impossible: [what: string, code: string, field: string | null, attempt: () => Promise<Reply>][] = [
+  [
+    'a location whose resources are active is retired',
+    'HasActiveResources',
+    null,
+    async () => {
+      const { LocationId } = await makeRoom();
+      return await admin.patch(`/locations/${LocationId}`, { Active: false });
+    },
+  ],
+  [
+    'a resource is made at a retired location',
+    'InactiveLocation',
+    'LocationId',
+    async () => {
+      const { Id: LocationId } = await make('locations', { Name: 'Closed', TimeZone: 'UTC' });
+      await admin.patch(`/locations/${LocationId}`, { Active: false });
+      return await admin.post('/resources', { LocationId, Name: 'C 1' });
+    },
+  ],
+  [
+    'the last Admin becomes a User',
+    'LastAdmin',
+    null,
+    () => admin.patch(`/persons/${service.tenant.person('Admin').id}`, { Role: 'User' }),
+  ],
+  [
+    'a PIN is made for a retired person',
+    'InactivePerson',
+    null,
+    async () => {
+      const person = { Name: 'Emmy', Email: 'emmy@school.example', TimeZone: 'UTC', Role: 'User' };
+      const { Id } = await make('persons', person);
+      await admin.patch(`/persons/${Id}`, { Active: false });
+      return await admin.post(`/persons/${Id}/pins`, {});
+    },
+  ],
+  [
+    'a policy is deleted that a resource has',
+    'InUse',
+    null,
+    async () => {
+      const { Id: PolicyId } = await make('policies', { Name: 'Strict' });
+      await makeRoom({ PolicyId });
+      return await admin.send('DELETE', `/policies/${PolicyId}`, { headers: { 'If-Match': '*' } });
+    },
+  ],
+  [
+    'an Idempotency-Key has made a PIN already',
+    'KeyUsed',
+    null,
+    async () => {
+      const path = `/persons/${service.tenant.person('User').id}/pins`;
+      await admin.post(path, {}, { 'Idempotency-Key': 'pin-1' });
+      return await admin.post(path, {}, { 'Idempotency-Key': 'pin-1' });
+    },
+  ],
+  [
+    'a room is taken',
+    'RoomOccupied',
+    null,
+    async () => {
+      const { Id: ResourceId } = await makeRoom();
+      await make('bookings', bookingOf(ResourceId));
+      return await admin.post('/bookings', bookingOf(ResourceId));
+    },
+  ],
+  [
+    'a booking is changed that is cancelled',
+    'BookingCancelled',
+    null,
+    async () => {
+      const { Id } = await make('bookings', bookingOf((await makeRoom()).Id));
+      await admin.send('DELETE', `/bookings/${Id}`, { headers: { 'If-Match': '*' } });
+      return await admin.patch(`/bookings/${Id}`, { Subject: 'Other' });
+    },
+  ],
+  [
+    'a booking that needs no check-in is checked in',
+    'NoCheckIn',
+    null,
+    async () => {
+      const { Id } = await make('bookings', bookingOf((await makeRoom()).Id));
+      return await admin.post(`/bookings/${Id}/check-in`, {});
+    },
+  ],
+];
+
+let sites = 0;
+async function make(list: string, body: Tree) {
+  const { status, body: made } = await admin.post(`/${list}`, body);
+  expect(status).toBe(201);
+  return made as { Id: number };
+}
+async function makeRoom(more: Tree = {}) {
+  const { Id: LocationId } = await make('locations', { Name: `Site ${++sites}`, TimeZone: 'UTC' });
+  return { ...(await make('resources', { Name: 'Room', LocationId, ...more })), LocationId };
+}
+const tomorrow = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 86_400_000;
+const bookingOf = (ResourceId: number) => ({
+  ResourceId,
+  Subject: 'Exam',
+  Start: new Date(tomorrow).toISOString(),
+  End: new Date(tomorrow + 3_600_000).toISOString(),
+});
+
+test.each(impossible)('409 says by code why, when %s', async (_what, code, field, attempt) => {
+  expect(faultsOf(await attempt())).toEqual({
+    status: 409,
+    faults: [{ Field: field, Pointer: field && `/${field}`, Code: code }],
+  });
+});
+
+test('ConflictProblem says by code why, and what is about no member has no pointer', async () => {
+  const id = String(service.tenant.person('Admin').id);
+  expect(
+    await refusalOf(`($id: ID!) { result: changePerson(id: $id, version: 1, input: { role: User })`, { id }),
+  ).toEqual({
+    __typename: 'ConflictProblem',
+    code: 'Conflict',
+    errors: [{ field: null, pointer: null, otherPointer: null, code: 'LastAdmin' }],
+  });
+});
+
+test('422 with a code for an Idempotency-Key of another request', async () => {
+  const [one, other] = [bookingOf((await makeRoom()).Id), bookingOf((await makeRoom()).Id)];
+  const headers = { 'Idempotency-Key': 'booking-1' };
+  await admin.post('/bookings', one, headers);
+  expect(faultsOf(await admin.post('/bookings', other, headers))).toEqual({
+    status: 422,
+    faults: [{ Field: null, Pointer: null, Code: 'KeyUsed' }],
+  });
+});
+
+test('the console has a sentence in both languages for each code of a conflict', () => {
+  const source = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
+  const files = readdirSync(new URL('../../src', import.meta.url), { recursive: true, encoding: 'utf8' });
+  const codes = files
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('web/'))
+    .flatMap((file) => [...source(file).matchAll(/(?:Conflict\.because|stateFault)\(\s*'(\w+)'/g)])
+    .map(([, code]) => code as string);
+  expect(new Set(codes).size).toBeGreaterThan(30);
+  const texts = ['conflicts', 'problems'].map((name) => source(`web/console/texts/${name}.ts`)).join();
+  const unsaid = codes.filter((code) => [...texts.matchAll(new RegExp(`^    ${code}:`, 'gm'))].length !== 2);
+  expect(unsaid).toEqual([]);
 });

@@ -73,6 +73,9 @@ function offline(): Refused {
 export const isUnanswered = ({ code }: Pick<Refusal, 'code'>): boolean =>
   code === 'Offline' || code === 'Unavailable' || code === 'InternalError';
 
+export const hasFault = (refusal: Refusal | undefined, code: string): boolean =>
+  refusal?.faults.some((fault) => fault.code === code) ?? false;
+
 type CallOptions = {
   signal?: AbortSignal | undefined;
   headers?: Readonly<Record<string, string>>;

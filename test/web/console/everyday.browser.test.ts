@@ -687,6 +687,23 @@ describeInBrowser('Every day at the console', () => {
     await close();
   });
 
+  test.each([
+    ['de', 'Speichern', 'An diesem Standort sind noch Räume in Betrieb. Legen Sie zuerst diese still.'],
+    ['en', 'Save', 'Rooms of this location are still in use. Retire these first.'],
+  ] as const)('a conflict that is about no field is told in its own words: %s', async (language, save, told) => {
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service, { language });
+    await open(`?screen=master&part=locations&record=location_${service.tenant.locationId}`);
+    await signIn();
+    await muteServer(page);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('checkbox').uncheck();
+    await dialog.getByRole('button', { name: save, exact: true }).click();
+    await dialog.locator('.refused').waitFor();
+    expect(await dialog.locator('.refused p, .refused li').allInnerTexts()).toEqual([told]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('Back does not open again what was closed, and leads to what was before it', async () => {
     const { open, signIn, page, complaints, close } = await openConsole(browser, service);
     await open('?screen=master&part=locations');

@@ -5,12 +5,17 @@ import type { Refusal } from '../client.ts';
 import { dayAt, dayText, minute, momentText, ownZone } from '../clock.ts';
 import type { Fault } from '../fault.ts';
 import { language } from '../look.ts';
+import { conflictTexts } from '../texts/conflicts.ts';
 import { labelOf } from '../texts/members.ts';
 import { limitTexts, problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
 import { html } from './html.ts';
 import { toast } from './toast.ts';
+
+/** Whether a conflict is about no member of what was sent. */
+const isOfState = ({ code, faults }: Pick<Refusal, 'code' | 'faults'>) =>
+  code === 'Conflict' && faults.length > 0 && faults.every(({ field }) => field === null);
 
 /** The console's text for the code, or else the server's message, which says more, but in English. */
 export function sayRefusal({
@@ -20,8 +25,14 @@ export function sayRefusal({
   conflicts = [],
   retryAfterSeconds,
 }: Pick<Refusal, 'code' | 'message' | 'retryAfterSeconds'> & Partial<Pick<Refusal, 'faults' | 'conflicts'>>): string {
+  const isState = isOfState({ code, faults });
+  // Faults of the present state say all that there is to say.
+  if (isState && conflicts.length === 0)
+    return [...faults.map((fault) => sayFault(fault)), retryAfterSeconds && t().retryAfter(retryAfterSeconds)]
+      .filter(Boolean)
+      .join(' ');
   // The text for this code leads to the faults.
-  const leadsToFaults = (code === 'InvalidInput' || code === 'Conflict') && faults.length > 0;
+  const leadsToFaults = (code === 'InvalidInput' || code === 'Conflict') && faults.length > 0 && !isState;
   const isVague = code === 'InvalidInput' && !leadsToFaults;
   const told = conflicts.length > 0 ? 'RoomOccupied' : leadsToFaults ? 'InvalidInput' : code;
   const known = isVague ? undefined : problemTexts()[told];
@@ -68,15 +79,6 @@ function labelAt(member: string): string {
 const withLabels = (message: string): string =>
   message.replace(leadingMembers, (_, members: string) => `${members.split(', ').map(labelAt).join(', ')}: `);
 
-/** The message names instants in UTC, while the form says when the room is open; or it has nouns of the API. */
-const inWordsOfForms: ReadonlySet<string> = new Set([
-  'OutsideOpeningHours',
-  'NameTaken',
-  'NameOfRetired',
-  'EmailTaken',
-  'TeacherCodeTaken',
-]);
-
 /**
  * @param timeZone of the room that the fault is about
  * @param isNamed whether the label of its input is shown beside it
@@ -84,10 +86,14 @@ const inWordsOfForms: ReadonlySet<string> = new Set([
 export function sayFault(fault: Fault, timeZone = ownZone, isNamed = true): string {
   const { code, message: whole } = fault;
   const message = isNamed ? whole.replace(leadingMembers, '') : withLabels(whole);
+  // Unlike the server's messages, these have no instants in UTC and no nouns of the API.
+  const conflict = conflictTexts()[code];
+  if (conflict) return conflict;
   const known = problemTexts()[code];
   const figures = sayLimit(fault, timeZone);
   if (known && figures) return `${known} ${figures}`;
-  if (known && inWordsOfForms.has(code)) return known;
+  // The message names instants in UTC, while the form says when the room is open.
+  if (known && code === 'OutsideOpeningHours') return known;
   return language.value === 'en' || !known ? message : known;
 }
 
@@ -107,7 +113,9 @@ export const faultAt = (refusal: Refusal | undefined, field: string, timeZone?: 
 export function RefusedBox({ refusal, fields = [] }: { refusal: Refusal | undefined; fields?: readonly string[] }) {
   const trace = useRef<HTMLElement>(null);
   if (!refusal) return null;
-  const others = refusal.faults.filter(({ field }) => field === null || !fields.includes(field));
+  const others = isOfState(refusal)
+    ? []
+    : refusal.faults.filter(({ field }) => field === null || !fields.includes(field));
   const { traceId } = refusal;
   return html`
     <div class="refused" role="alert">

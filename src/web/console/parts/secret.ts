@@ -1,7 +1,7 @@
 /** A secret that is shown only once, with a button that copies it. It is made once even if the answer is lost. */
 import { useRef, useState } from 'preact/hooks';
 import { randomKey } from '../../random-key.ts';
-import { isUnanswered, type Refusal } from '../client.ts';
+import { hasFault, isUnanswered, type Refusal } from '../client.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
 import { html } from './html.ts';
@@ -36,9 +36,8 @@ export function useMaking(send: (idempotencyKey: string) => Promise<Made>, reloa
     const { secret, refused } = await send(key);
     setBusy(false);
     // The server knows the key, from this input or a former one.
-    const isKnown = refused?.code === 'Conflict' || (refused?.code === 'InvalidInput' && refused.faults.length === 0);
-    const wasMade = isKnown && refusal !== undefined && isUnanswered(refusal);
-    setRefusal(refused && wasMade ? { ...refused, code: 'WasMade', message: '' } : refused);
+    const wasMade = hasFault(refused, 'KeyUsed') && refusal !== undefined && isUnanswered(refusal);
+    setRefusal(refused && wasMade ? { ...refused, code: 'WasMade', message: '', faults: [] } : refused);
     if (!refused || !isUnanswered(refused)) setKey(randomKey());
     if (secret !== undefined) setMade(secret);
     if (secret !== undefined || wasMade) reload();

@@ -4,7 +4,7 @@ import { longest } from '../../../names.ts';
 import { minutesOf } from '../../../time/days.ts';
 import { line } from '../../bidi.ts';
 import { randomKey } from '../../random-key.ts';
-import { type Alternative, ask, isUnanswered, type Refusal } from '../client.ts';
+import { type Alternative, ask, hasFault, isUnanswered, type Refusal } from '../client.ts';
 import { addDays, instantOf } from '../clock.ts';
 import { BookingDetailsDocument } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -100,8 +100,8 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       return;
     }
     // The server knows the key, with other content: the lost attempt has booked.
-    const isThere = wasLost && refused.code === 'InvalidInput' && refused.faults.length === 0;
-    setRefusal(isThere ? { ...refused, code: 'WasBooked', message: '' } : refused);
+    const isThere = wasLost && hasFault(refused, 'KeyUsed');
+    setRefusal(isThere ? { ...refused, code: 'WasBooked', message: '', faults: [] } : refused);
     if (isUnanswered(refused)) setLost(true);
   }
   async function send(changes: Partial<Sent> = {}): Promise<void> {

@@ -1,4 +1,7 @@
-/** What went wrong and what to do, by the codes of the API. For other codes the server's message is shown. */
+/**
+ * What went wrong and what to do, by the codes of the API, except conflicts (conflicts.ts). For other codes the server's message
+ * is shown.
+ */
 import { texts } from '../look.ts';
 
 type Problems = Record<string, string>;
@@ -78,11 +81,6 @@ export const problemTexts = texts<Problems>(
     QuotaReached: 'Ihr Kontingent für diese Woche würde überschritten.',
     OutsideOpeningHours: 'Der Raum ist in dieser Zeit nicht geöffnet.',
     MissingField: 'Diese Angabe fehlt.',
-    NameTaken: 'Diesen Namen gibt es hier schon; wählen Sie einen anderen.',
-    NameOfRetired:
-      'So heißt hier schon etwas Stillgelegtes: Nehmen Sie es wieder in Betrieb, oder geben Sie ihm zuerst einen anderen Namen.',
-    EmailTaken: 'Diese E-Mail-Adresse hat schon eine andere Person.',
-    TeacherCodeTaken: 'Dieses Kürzel hat schon eine andere Person.',
   },
   {
     Offline: 'The server cannot be reached. What you have typed stays; try again when the connection is back.',
@@ -109,9 +107,5 @@ export const problemTexts = texts<Problems>(
     QuotaReached: 'Your quota of this week would be exceeded.',
     OutsideOpeningHours: 'The room is not open at this time.',
     MissingField: 'This is missing.',
-    NameTaken: 'This name exists here already; choose another.',
-    NameOfRetired: 'Something retired has this name here: take it into use again, or give it another name first.',
-    EmailTaken: 'Another person has this e-mail address already.',
-    TeacherCodeTaken: 'Another person has this teacher code already.',
   },
 );

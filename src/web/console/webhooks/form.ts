@@ -1,7 +1,7 @@
 /** A webhook in a form: its name, its address, and which events it gets. */
 import { useRef } from 'preact/hooks';
 import { longest } from '../../../names.ts';
-import { act, isUnanswered } from '../client.ts';
+import { act, hasFault, isUnanswered } from '../client.ts';
 import { ChangeHookDocument, CreateHookDocument, type EventKind } from '../generated/graphql.ts';
 import { RecordDialog, useRecord } from '../master/record.ts';
 import { Check, Field } from '../parts/field.ts';
@@ -44,9 +44,9 @@ export const HookForm: Component<FormProperties> = ({ hook, onSaved, onSecret, o
       const { done, refused } = await act(CreateHookDocument, { input: { ...values, kinds: [...wanted] } });
       if (refused) {
         // An earlier attempt without an answer has created the webhook: its secret can no longer be shown.
-        const wasMade = isUnknown.current && refused.code === 'Conflict';
+        const wasMade = isUnknown.current && hasFault(refused, 'NameTaken');
         isUnknown.current = isUnanswered(refused);
-        return { refused: wasMade ? { ...refused, code: 'WasMade', message: '' } : refused };
+        return { refused: wasMade ? { ...refused, code: 'WasMade', message: '', faults: [] } : refused };
       }
       made.current = [done.webhook, done.secret];
       return { done: done.webhook };
