@@ -548,6 +548,7 @@ describeInBrowser('Every day at the console', () => {
     await dialog.getByRole('button', { name: 'Anlegen' }).click();
     await dialog.locator('.field.wrong .fault').waitFor();
     expect(await dialog.locator('.fault').allInnerTexts()).toEqual([expect.not.stringMatching(/^[\w.]+: /)]);
+    await dialog.getByText('Diese Angabe ist so nicht möglich').waitFor();
     // One that no input of the form shows, and one that is only in the message.
     for (const errors of [
       [{ field: 'input.name', pointer: null, code: 'Odd', message: 'input.name: must be odd.' }],

@@ -94,7 +94,9 @@ export function sayFault(fault: Fault, timeZone = ownZone, isNamed = true): stri
   if (known && figures) return `${known} ${figures}`;
   // The message names instants in UTC, while the form says when the room is open.
   if (known && code === 'OutsideOpeningHours') return known;
-  return language.value === 'en' || !known ? message : known;
+  if (language.value === 'en' || !known) return message;
+  // These codes do not say what would be possible.
+  return code === 'InvalidValue' || code === 'InvalidType' ? `${known} (${message.replace(/\.$/, '')}).` : known;
 }
 
 /** A refusal as a message, which has no inputs beside which its faults could be shown. @param timeZone as of `sayFault` */

@@ -1,6 +1,6 @@
 /**
- * What went wrong and what to do, by the codes of the API, except conflicts (conflicts.ts). For other codes the server's message
- * is shown.
+ * What went wrong and what to do, by the codes of the API, except conflicts (conflicts.ts). For other codes, and where
+ * English has no text, the server's message is shown.
  */
 import { texts } from '../look.ts';
 
@@ -81,6 +81,19 @@ export const problemTexts = texts<Problems>(
     QuotaReached: 'Ihr Kontingent für diese Woche würde überschritten.',
     OutsideOpeningHours: 'Der Raum ist in dieser Zeit nicht geöffnet.',
     MissingField: 'Diese Angabe fehlt.',
+    InvalidValue: 'Diese Angabe ist so nicht möglich',
+    InvalidType: 'Diese Angabe hat eine falsche Form',
+    UnknownCode:
+      'Kein Gerät zeigt diesen Code. Ein Code gilt einmal und nur kurz: Geben Sie den ein, der jetzt auf dem Bildschirm steht.',
+    UnknownLocation: 'Diesen Standort gibt es nicht mehr. Wählen Sie einen anderen.',
+    UnknownResource: 'Diesen Raum gibt es nicht mehr. Wählen Sie einen anderen.',
+    UnknownPerson: 'Diese Person gibt es nicht mehr. Wählen Sie eine andere.',
+    UnknownGroup: 'Diese Gruppe gibt es nicht mehr. Wählen Sie eine andere.',
+    UnknownPolicy: 'Diese Regel gibt es nicht mehr. Wählen Sie eine andere.',
+    DevicesOnly: 'Diese Rolle haben nur Geräte. Wählen Sie eine andere.',
+    OfAnotherPerson: 'Das ist das Kürzel oder die E-Mail-Adresse einer anderen Person.',
+    OtherDate:
+      'Die Termine einer Serie bleiben an ihren Tagen. Sagen Sie die folgenden ab, und legen Sie eine neue Serie an.',
   },
   {
     Offline: 'The server cannot be reached. What you have typed stays; try again when the connection is back.',
