@@ -7,14 +7,15 @@ import { member, textOf } from './fields.ts';
 import { jobRows, type LessonSlice, partedJobs, roomRows, stageJobs } from './staging.ts';
 
 /**
- * Makes the session ready for a batch. It sorts and hashes in memory, and compiles no plan, which costs more than it gains.
+ * Makes the session ready for a batch. It sorts and hashes in memory, and compiles no plan, which costs more than it gains. Nor does it
+ * cache lists of lessons: each is read once.
  *
  * The session caches the plans that check foreign keys. A plan made while the tables were small would scan, for each
  * lesson, all that this batch has written.
  */
 export async function beginReading(trx: Transaction, { operation }: Running): Promise<void> {
   const isByHash = operation === 'Create' ? '; set local enable_nestloop = off' : '';
-  const settings = `set local work_mem = '64MB'; set local jit = off${isByHash}`;
+  const settings = `set local work_mem = '64MB'; set local jit = off; set local enable_memoize = off${isByHash}`;
   await sql.raw(`discard plans; ${settings}`).execute(trx);
 }
 
