@@ -63,6 +63,8 @@ export type MemberChange = { member: string; from: string | null; to: string | n
 
 /** Members whose values the audit does not store, so that an erased person does not live on in it. */
 const personal = new Set(['Name', 'Email', 'TimeZone', 'TeacherCode', 'Label']);
+/** Of an address, the audit has only the server: the rest may be a secret. */
+const shown = (value: unknown) => (value instanceof URL ? value.origin : value);
 const unchanging = new Set(['Id', 'Version']);
 const longestValue = 1_000;
 
@@ -110,8 +112,10 @@ function changesOf(subject: Subject, before: object | null, after: object): Memb
     const member = upperFirst(name);
     const old = before && (before as Record<string, unknown>)[name];
     if (textOf(old) === textOf(value) || unchanging.has(member)) return [];
-    const isHidden = 'personId' in subject && personal.has(member);
-    return [{ member, ...(isHidden ? { from: null, to: null } : textsOf(old, value)) }];
+    const texts = textsOf(shown(old), shown(value));
+    // Another address on the same server is a change, too.
+    const isHidden = ('personId' in subject && personal.has(member)) || texts.from === texts.to;
+    return [{ member, ...(isHidden ? { from: null, to: null } : texts) }];
   });
 }
 

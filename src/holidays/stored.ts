@@ -65,15 +65,12 @@ export const subjectOf = ({ id, name }: HolidayCalendar) => ({ noun: 'HolidayCal
 /** The server of an address: the rest may be a secret. */
 export const originOf = (url: string): string => new URL(url).origin;
 
-/**
- * The members of a calendar that the audit records: the server of its address, as the rest may be a secret, and nothing about
- * readings.
- */
+/** The members of a calendar that the audit records: nothing about readings. */
 export const auditedMembers = ({ name, locationId, closes, url }: HolidayCalendar) => ({
   name,
   locationId,
   closes,
-  url: url && originOf(url),
+  url: url && new URL(url),
 });
 
 /** @param fields the tenant and the location are locked by the caller @throws Conflict */

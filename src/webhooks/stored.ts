@@ -62,10 +62,10 @@ export const webhooksOf = (db: Database, mandatorId: number) =>
 
 export const subjectOf = ({ id, name }: Pick<Webhook, 'id' | 'name'>) => ({ noun: 'Webhook' as const, id, name });
 
-/** A webhook as the audit records it: of its URL only the origin, as the rest may be a secret. */
+/** The members of a webhook that the audit records. */
 export const auditedMembers = ({ name, url, kinds, enabled }: Webhook) => ({
   name,
-  url: new URL(url).origin,
+  url: new URL(url),
   kinds,
   enabled,
 });

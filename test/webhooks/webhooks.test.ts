@@ -131,6 +131,19 @@ describe('the record', () => {
     expect(audit.filter((row) => /webhook/i.test(row.told))).toHaveLength(2);
   });
 
+  test('has another path: the audit says that the address has changed, and on another server to which', async () => {
+    const { Id } = await make();
+    const change = async (Url: string) => {
+      expect((await admin.patch(`/webhooks/${Id}`, { Url })).status).toBe(200);
+      const { body } = await admin.get(`/audit?Subject=Webhook&SubjectId=${Id}&Limit=1`);
+      return (body['Items'] as Tree[])[0]!['Changes'];
+    };
+    expect(await change(`${receiver.origin}/canary`)).toEqual([{ Member: 'Url', From: null, To: null }]);
+    expect(await change('https://school.example/canary')).toEqual([
+      { Member: 'Url', From: receiver.origin, To: 'https://school.example' },
+    ]);
+  });
+
   test.each([
     ['http elsewhere', 'http://example.org/'],
     ['this machine', 'https://127.0.0.1/'],
