@@ -420,7 +420,12 @@ describeInBrowser('Booking in the console', () => {
     await send('PATCH', `bookings/${id}`, { Subject: 'Vorsingen', Description: 'Mit Klavier' });
     await cell(/^Vorsingen 13:00–14:00/).waitFor();
     await save();
-    await edit.getByText('Jemand hat das inzwischen geändert.').waitFor();
+    const alert = edit.getByRole('alert');
+    await alert.getByText(/^Jemand hat das um \d\d:\d\d geändert:$/).waitFor();
+    expect(await alert.getByRole('listitem').allInnerTexts()).toEqual([
+      'Titel: „Konzertprobe“ → „Vorsingen“',
+      'Bemerkung: leer → „Mit Klavier“',
+    ]);
     await seen('a booking that others have changed too');
     expect([await field('Titel').inputValue(), await field('Bemerkung').inputValue()]).toEqual([
       'Generalprobe',

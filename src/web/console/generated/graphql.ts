@@ -1293,14 +1293,14 @@ export type LocationListsQueryVariables = Exact<{
 }>;
 
 
-export type LocationListsQuery = { rules: { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, exceptions: { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> } | null };
+export type LocationListsQuery = { rules: { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, exceptions: { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> } | null, ruleActs: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', id: string }> } | null, exceptionActs: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', id: string }> } | null };
 
 export type RoomListsQueryVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type RoomListsQuery = { rules: { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, exceptions: { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> } | null };
+export type RoomListsQuery = { rules: { __typename: 'OpeningRuleList', version: number, items: Array<{ __typename: 'OpeningRule', weekdays: Array<number>, opens: string, closes: string, validFrom: string | null, validTo: string | null }> } | null, exceptions: { __typename: 'OpeningExceptionList', version: number, items: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, closed: boolean, reason: string | null, periods: Array<{ __typename: 'OpeningPeriod', opens: string, closes: string }> }> } | null, ruleActs: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', id: string }> } | null, exceptionActs: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', id: string }> } | null };
 
 export type ReallyOpenQueryVariables = Exact<{
   roomId: string | number;
@@ -1487,13 +1487,12 @@ export type PolicyNamesQueryVariables = Exact<{
 
 export type PolicyNamesQuery = { policies: { __typename: 'PolicyConnection', nodes: Array<{ __typename: 'Policy', id: string, name: string }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
-export type LatestActQueryVariables = Exact<{
-  subject?: AuditSubject | null | undefined;
-  id: string | number;
+export type LatestActsQueryVariables = Exact<{
+  filter: ActFilter;
 }>;
 
 
-export type LatestActQuery = { audit: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', at: string, person: { __typename: 'PersonReference', displayName: string } | null, changes: Array<{ __typename: 'MemberChange', member: string, from: string | null, to: string | null }> }> } | null };
+export type LatestActsQuery = { audit: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', id: string, at: string, action: string, person: { __typename: 'PersonReference', displayName: string } | null, changes: Array<{ __typename: 'MemberChange', member: string, from: string | null, to: string | null }> }> } | null };
 
 export type RetirementPreviewQueryVariables = Exact<{
   id: string | number;
@@ -3832,6 +3831,22 @@ export const LocationListsDocument = new TypedDocumentString(`
   exceptions: locationOpeningExceptions(locationId: $id) {
     ...Exceptions
   }
+  ruleActs: audit(
+    filter: { subject: Location, subjectId: $id, action: "replace opening rules" }
+    first: 1
+  ) {
+    nodes {
+      id
+    }
+  }
+  exceptionActs: audit(
+    filter: { subject: Location, subjectId: $id, action: "replace opening exceptions" }
+    first: 1
+  ) {
+    nodes {
+      id
+    }
+  }
 }
     fragment Rules on OpeningRuleList {
   version
@@ -3863,6 +3878,22 @@ export const RoomListsDocument = new TypedDocumentString(`
   }
   exceptions: openingExceptions(resourceId: $id) {
     ...Exceptions
+  }
+  ruleActs: audit(
+    filter: { subject: Resource, subjectId: $id, action: "replace opening rules" }
+    first: 1
+  ) {
+    nodes {
+      id
+    }
+  }
+  exceptionActs: audit(
+    filter: { subject: Resource, subjectId: $id, action: "replace opening exceptions" }
+    first: 1
+  ) {
+    nodes {
+      id
+    }
   }
 }
     fragment Rules on OpeningRuleList {
@@ -4535,11 +4566,13 @@ export const PolicyNamesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PolicyNamesQuery, PolicyNamesQueryVariables>;
-export const LatestActDocument = new TypedDocumentString(`
-    query LatestAct($subject: AuditSubject, $id: ID!) {
-  audit(filter: { subject: $subject, subjectId: $id }, first: 1) {
+export const LatestActsDocument = new TypedDocumentString(`
+    query LatestActs($filter: ActFilter!) {
+  audit(filter: $filter, first: 50) {
     nodes {
+      id
       at
+      action
       person {
         displayName
       }
@@ -4551,7 +4584,7 @@ export const LatestActDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<LatestActQuery, LatestActQueryVariables>;
+    `) as unknown as TypedDocumentString<LatestActsQuery, LatestActsQueryVariables>;
 export const RetirementPreviewDocument = new TypedDocumentString(`
     query RetirementPreview($id: ID!) {
   retirementPreview(resourceId: $id) {

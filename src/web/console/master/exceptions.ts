@@ -2,23 +2,24 @@
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
 import { dayAt, dayText, ownZone } from '../clock.ts';
-import type { ExceptionsFragment, OpeningExceptionInput } from '../generated/graphql.ts';
+import type { OpeningExceptionInput } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, once, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useOpened } from '../parts/opened.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
+import { StaleBox } from '../parts/stale.ts';
 import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
 import { clockTimesText, sayOverlaps } from './hours-text.ts';
-import type { Owner } from './owner.ts';
-import { StaleBox, useBase } from './record.ts';
+import type { OwnExceptions, Owner } from './owner.ts';
+import { useBase } from './record.ts';
 import { type Exception, Touched } from './touched.ts';
 
-type ExceptionsProperties = { owner: Owner; exceptions: ExceptionsFragment; onSaved: () => void };
+type ExceptionsProperties = { owner: Owner; exceptions: OwnExceptions; onSaved: () => void };
 type FormProperties = ExceptionsProperties & { at: number | undefined; onClose: () => void };
 
 const hoursText = ({ closed, periods }: Exception) => (closed ? t().closed : periods.map(clockTimesText).join(', '));
@@ -32,7 +33,7 @@ const inputOf = ({ fromDate, toDate, closed, periods, reason }: Exception): Open
 
 const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, at, onClose }) => {
   const readNow = async () => (await owner.read()).exceptions;
-  const { base, refusal, stale, settle } = useBase(exceptions, owner.subject, readNow);
+  const { base, refusal, stale, settle } = useBase(exceptions, owner.subject, readNow, 'replace opening exceptions');
   const today = dayAt(ownZone, present());
   const old: Exception | undefined = at === undefined ? undefined : exceptions.items[at];
   const [wanted, setWanted] = useState<Exception>(

@@ -4,15 +4,16 @@
  */
 import { useState } from 'preact/hooks';
 import { memberText, type Names, readNames, valueText } from '../activity/wording.ts';
-import { ask, type Refusal } from '../client.ts';
-import { ownZone, timeText } from '../clock.ts';
-import { type AuditSubject, LatestActDocument, type LatestActQuery } from '../generated/graphql.ts';
+import { ask, type Refusal, Refused } from '../client.ts';
+import { type AuditSubject, LatestActsDocument, type LatestActsQuery } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { submit } from '../parts/field.ts';
 import { type Child, h, html } from '../parts/html.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
+import { gone, type Stale, StaleBox, type Told } from '../parts/stale.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
+import { t as shell } from '../texts/shell.ts';
 
 type Versioned = { id: string; version: number; name: string };
 type Answer<Record> = { done: Record; refused?: never } | { refused: Refusal; done?: never };
@@ -31,45 +32,91 @@ export type RecordPlan<Values extends object, Read extends Versioned> = {
   onSaved: (record: Read) => void;
 };
 
-type Act = NonNullable<LatestActQuery['audit']>['nodes'][number];
-export type Stale = {
-  subject: AuditSubject;
-  act: Act | undefined;
-  /** Of the records that the act refers to. */
-  names: Names;
-  isGone: boolean;
-};
+type Act = NonNullable<LatestActsQuery['audit']>['nodes'][number];
+/** What is in a form: a record with its version, or a list of opening hours, which an act of its own replaces. */
+type Base = { version: number; lastAct?: string | undefined };
+export type HoursAct = 'replace opening rules' | 'replace opening exceptions';
 
-/** Reads who was faster from the latest act. Changes by an earlier release or a tenant file have none. */
-async function readStale(subject: AuditSubject, id: string): Promise<Stale> {
-  const act = (await ask(LatestActDocument, { subject, id })).audit?.nodes[0];
-  const names = await readNames(act ? [{ subject, changes: act.changes }] : []);
-  return { subject, act, names, isGone: false };
+/** The most acts that are told. */
+const mostTold = 10;
+
+/** A list of records, which nobody would read as one text. */
+const isLong = (value: string | null): boolean => value !== null && /^[[{]/.test(value);
+
+function changeText({ member, from, to }: Act['changes'][number], subject: AuditSubject, names: Names): string {
+  const label = memberText(subject, member);
+  const said = (value: string | null) => value && valueText(subject, member, value, names);
+  // The audit keeps no names or addresses of persons.
+  const isShown = (from !== null || to !== null) && !isLong(from) && !isLong(to);
+  return isShown ? shell().stale.member(label, said(from), said(to)) : label;
+}
+
+/**
+ * Reads who has changed what since a state was read. Changes by an earlier release have no acts.
+ * @param before the state that was in the form @param now the present one
+ */
+async function readStale(
+  { subject, action }: { subject: AuditSubject; action?: HoursAct | undefined },
+  id: string,
+  before: Base,
+  now: Base,
+): Promise<Stale> {
+  const filter = { subject, subjectId: id, ...(action && { action }) };
+  const acts = (await ask(LatestActsDocument, { filter })).audit?.nodes ?? [];
+  const known = acts.findIndex((act) => act.id === before.lastAct);
+  // Each act on a record makes a version, except those on its hours.
+  const since = action
+    ? acts.slice(0, known < 0 ? undefined : known)
+    : acts.filter((act) => !act.action.startsWith('replace ')).slice(0, now.version - before.version);
+  const told = since.slice(0, mostTold).toReversed();
+  const names = await readNames(told.map(({ changes }) => ({ subject, changes })));
+  const inWords = ({ person, at, changes }: Act): Told => ({
+    who: person?.displayName,
+    at,
+    changes: changes.map((change) => changeText(change, subject, names)),
+  });
+  return {
+    isGone: false,
+    hasEarlier: since.length > told.length,
+    tell: () => (told.length > 0 ? told.map(inWords) : [{ changes: [] }]),
+  };
+}
+
+function notIfRefused(error: unknown): false {
+  if (error instanceof Refused) return false;
+  throw error;
 }
 
 /**
  * What was read, and why a change of it was refused. If somebody else was faster, the new state is read.
- * @param readNow reads the present state; nothing if it is gone
+ * @param readNow reads the present state; nothing if it is gone @param action of a list of opening hours
  */
-export function useBase<Read extends object | null>(
+export function useBase<Read extends Base | null>(
   first: Read,
   subject: AuditSubject,
   readNow: (id: string) => Promise<Read | undefined | null>,
+  action?: HoursAct,
 ) {
   const [base, setBase] = useState(first);
   const [refusal, setRefusal] = useState<Refusal>();
   const [stale, setStale] = useState<Stale>();
   /** @param refused nothing after a success @param id of what was changed; nothing for a new record */
   async function settle(refused: Refusal | undefined, id: string | undefined): Promise<void> {
-    setRefusal(refused);
     const isMissing = refused?.code === 'NotFound';
-    if ((!isMissing && refused?.code !== 'PreconditionFailed') || id === undefined) return;
+    const mayBeStale = (isMissing || refused?.code === 'PreconditionFailed') && id !== undefined && base !== null;
+    // What has changed says more than the refusal, which stays if it cannot be read.
+    const isTold = mayBeStale && (await readAgain(id, base, isMissing).catch(notIfRefused));
+    setRefusal(isTold ? undefined : refused);
+  }
+  /** @returns whether it is said what others have done */
+  async function readAgain(id: string, before: Read & Base, isMissing: boolean): Promise<boolean> {
     const now = await readNow(id);
     // Another record that the input names is missing.
-    if (isMissing && now) return;
+    if (isMissing && now) return false;
+    const next = now ? await readStale({ subject, action }, id, before, now) : gone;
     if (now) setBase(() => now);
-    setStale(now ? await readStale(subject, id) : { subject, act: undefined, names: new Map(), isGone: true });
-    setRefusal(undefined);
+    setStale(next);
+    return true;
   }
   return { base, refusal, stale, settle };
 }
@@ -114,30 +161,6 @@ export function useRecord<Values extends object, Read extends Versioned>(plan: R
       return await send().finally(() => setBusy(false));
     },
   };
-}
-
-/** A list of records, which nobody would read as one text. */
-const isLong = (value: string | null): boolean => value !== null && /^[[{]/.test(value);
-
-export function StaleBox({ stale: { subject, act, names, isGone } }: { stale: Stale }) {
-  if (isGone) return html`<p class="stale" role="alert">${t().isGone}</p>`;
-  const who = act?.person?.displayName ?? t().somebody;
-  const when = act ? timeText(ownZone, Date.parse(act.at)) : '';
-  const changes = act?.changes ?? [];
-  const changeText = ({ member, from, to }: Act['changes'][number]) => {
-    const label = memberText(subject, member);
-    const said = (value: string | null) => value && valueText(subject, member, value, names);
-    // The audit keeps no names or addresses of persons.
-    const isShown = (from !== null || to !== null) && !isLong(from) && !isLong(to);
-    return isShown ? t().memberChange(label, said(from), said(to)) : label;
-  };
-  return html`
-    <div class="stale" role="alert">
-      <p>${t().changedBy(who, when)}${changes.length > 0 ? ':' : '.'}</p>
-      ${changes.length > 0 && html`<ul>${changes.map((change) => html`<li>${changeText(change)}</li>`)}</ul>`}
-      <p>${t().typedStays}</p>
-    </div>
-  `;
 }
 
 type RecordDialogProperties = {

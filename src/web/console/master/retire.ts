@@ -16,6 +16,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
+import { t as shell } from '../texts/shell.ts';
 import { type Location, nameIn, type Room } from './data.ts';
 
 type RetirementProperties = {
@@ -74,7 +75,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
     onClose();
   }
   const body = showAsked(asked, (preview) => {
-    if (!preview) return html`<p>${t().isGone}</p>`;
+    if (!preview) return html`<p>${shell().stale.isGone}</p>`;
     const there = counted.filter((what) => preview[what] > 0);
     const hasBookings = preview.bookings + preview.blocks > 0;
     // Blocks stay when bookings move.

@@ -12,12 +12,13 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
+import { StaleBox } from '../parts/stale.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/master.ts';
 import { labelOf, labels } from '../texts/members.ts';
 import { type CalendarRule, choicesOfRule } from './data.ts';
 import { type Look, LookFields } from './look.ts';
-import { StaleBox, useRecord } from './record.ts';
+import { useRecord } from './record.ts';
 
 type Values = {
   name: string;

@@ -9,12 +9,13 @@ import { type Component, h, html } from '../parts/html.ts';
 import { useKeys } from '../parts/keys.ts';
 import { useOpened } from '../parts/opened.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
+import { StaleBox } from '../parts/stale.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
 import { sayOverlaps } from './hours-text.ts';
-import type { Owner } from './owner.ts';
-import { StaleBox, useBase } from './record.ts';
+import type { Owner, OwnRules } from './owner.ts';
+import { useBase } from './record.ts';
 import { TouchedByWeek } from './touched.ts';
 import {
   closesText,
@@ -87,10 +88,15 @@ const PeriodForm: Component<FormProperties> = ({ period, season, onDone, onClose
   });
 };
 
-type WeeklyProperties = { owner: Owner; rules: RulesFragment; onSaved: () => void };
+type WeeklyProperties = { owner: Owner; rules: OwnRules; onSaved: () => void };
 
 export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) => {
-  const { base, refusal, stale, settle } = useBase(rules, owner.subject, async () => (await owner.read()).rules);
+  const { base, refusal, stale, settle } = useBase(
+    rules,
+    owner.subject,
+    async () => (await owner.read()).rules,
+    'replace opening rules',
+  );
   const [typed, setTyped] = useState<readonly Period[]>();
   const [season, setSeason] = useState<Season>({ validFrom: null, validTo: null });
   const { opened, show, close } = useOpened<{ period: Period | undefined }>('hours');

@@ -11,11 +11,13 @@ import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
+import { type Stale, StaleBox } from '../parts/stale.ts';
 import { person } from '../session.ts';
 import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
 import { changeBooking, createBooking, type Sent } from './book.ts';
 import { BookingTimes } from './booking-times.ts';
+import { changeBetween } from './change-between.ts';
 import { ClosedHint } from './closed-hint.ts';
 import { ConflictList } from './conflict.ts';
 import { type Draft, draftOf, forget, keep, timesOf, valuesOf, type Wanted } from './draft.ts';
@@ -23,7 +25,7 @@ import { Organizer } from './organizer.ts';
 import { daysOf, ruleOf } from './repeat.ts';
 import { RepeatFields } from './repeat-fields.ts';
 import { scopeField } from './scope-field.ts';
-import { instant, type Room, type Store } from './store.ts';
+import { type Booking, instant, type Room, type Store } from './store.ts';
 
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
@@ -70,6 +72,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const { booking } = base;
   const { roomId, from, to, subject, description, isPrivate, repeat, on, until, whom, block, scope } = wanted;
   const [refusal, setRefusal] = useState<Refusal>();
+  const [stale, setStale] = useState<Stale>();
   const [isBusy, setBusy] = useState(false);
   const [wasLost, setLost] = useState(draft.typed !== undefined);
   const [hasSkipped, setSkipped] = useState(false);
@@ -87,16 +90,19 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const isShort = rule !== undefined && until < day;
   const days = rule && !isShort ? daysOf(choice) : [day];
 
-  async function readAgain(id: string): Promise<void> {
-    const { booking: now } = await ask(BookingDetailsDocument, { id }).catch(() => ({ booking: null }));
-    if (!now) return;
+  /** @returns whether the form says what others have changed */
+  async function readAgain(before: Booking): Promise<boolean> {
+    const { booking: now } = await ask(BookingDetailsDocument, { id: before.id }).catch(() => ({ booking: null }));
+    if (!now) return false;
     store.hear(now);
     rebase(draftOf(now));
+    setStale({ isGone: false, tell: () => [changeBetween(before, now)] });
+    return true;
   }
   async function takeRefusal(refused: Refusal): Promise<void> {
     if (booking) {
-      if (refused.code === 'PreconditionFailed') await readAgain(booking.id);
-      setRefusal(refused);
+      const isTold = refused.code === 'PreconditionFailed' && (await readAgain(booking));
+      setRefusal(isTold ? undefined : refused);
       return;
     }
     // The server knows the key, with other content: the lost attempt has booked.
@@ -141,6 +147,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const organizerFault = hasTried && whom.unknown ? t().unknownPerson : faultAt(refusal, 'organizerId');
   const form = html`
     <form onSubmit=${submit(() => send())}>
+      ${stale && h(StaleBox, { stale })}
       ${h(Field, { label: labels().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: longest.subject, fault: faultAt(refusal, 'subject') })}
       ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
       ${h(BookingTimes, { wanted: { ...wanted, day, lastDay }, timeZone, start, end, set })}

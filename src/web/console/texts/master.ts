@@ -1,8 +1,6 @@
 /** Texts of the parts of the master data: what they share, rooms and locations. */
 import { texts } from '../look.ts';
 
-const valueText = (value: string | null, none: string) => (value === null || value === '' ? none : `„${value}“`);
-
 export const t = texts(
   {
     title: 'Stammdaten',
@@ -54,13 +52,6 @@ export const t = texts(
     atNight: 'in der Nacht',
     sampleRoom: 'HS 101',
     sampleState: 'Frei',
-    somebody: 'Jemand',
-    changedBy: (who: string, when: string) => `${who} hat das ${when ? `um ${when} ` : 'inzwischen '}geändert`,
-    memberChange: (member: string, from: string | null, to: string | null) =>
-      `${member}: ${valueText(from, 'leer')} → ${valueText(to, 'leer')}`,
-    typedStays:
-      'Der neue Stand ist geladen; was Sie eingegeben haben, steht noch da. Prüfen Sie es und speichern Sie noch einmal.',
-    isGone: 'Das gibt es nicht mehr. Schließen Sie das Fenster.',
     newRoom: 'Neuer Raum',
     newLocation: 'Neuer Standort',
     boardAddress: 'Adresse der Tafel mit allen Räumen:',
@@ -176,12 +167,6 @@ export const t = texts(
     atNight: 'at night',
     sampleRoom: 'HS 101',
     sampleState: 'Free',
-    somebody: 'Somebody',
-    changedBy: (who: string, when: string) => `${who} has changed this ${when ? `at ${when}` : 'meanwhile'}`,
-    memberChange: (member: string, from: string | null, to: string | null) =>
-      `${member}: ${from || 'empty'} → ${to || 'empty'}`,
-    typedStays: 'The new state is loaded; your input is still here. Check it and save again.',
-    isGone: 'This is no longer there. Close the window.',
     newRoom: 'New room',
     newLocation: 'New location',
     boardAddress: 'Address of the board with all rooms:',

@@ -1,6 +1,8 @@
 /** Texts of the shell and the parts, which all screens share. */
 import { texts } from '../look.ts';
 
+const quoted = (value: string | null) => (value ? `„${value}“` : 'leer');
+
 export const t = texts(
   {
     skip: 'Zum Inhalt',
@@ -57,6 +59,16 @@ export const t = texts(
       LimitExceeded: 'Das waren zu viele Versuche. Warten Sie eine Minute.',
       Unavailable: 'Der Dienst ist gerade nicht verfügbar. Versuchen Sie es gleich noch einmal.',
     } as Record<string, string>,
+    stale: {
+      somebody: 'Jemand',
+      changed: (who: string, day: string, time: string) =>
+        `${who} hat das ${[day && `am ${day}`, time ? `um ${time}` : 'inzwischen'].filter(Boolean).join(' ')} geändert`,
+      member: (label: string, from: string | null, to: string | null) => `${label}: ${quoted(from)} → ${quoted(to)}`,
+      earlier: 'Davor hat sich noch mehr geändert: Alles steht unter „Aktivität“.',
+      typedStays:
+        'Der neue Stand ist geladen; was Sie eingegeben haben, steht noch da. Prüfen Sie es und speichern Sie noch einmal.',
+      isGone: 'Das gibt es nicht mehr. Schließen Sie das Fenster.',
+    },
     table: {
       filter: 'Filtern',
       rows: (n: number) => (n === 1 ? '1 Zeile' : `${n} Zeilen`),
@@ -125,6 +137,16 @@ export const t = texts(
       ProviderRefused: 'The sign-in service gave a wrong answer. Tell the operator of this server.',
       LimitExceeded: 'These were too many attempts. Wait a minute.',
       Unavailable: 'The service is not available now. Try again in a moment.',
+    },
+    stale: {
+      somebody: 'Somebody',
+      changed: (who: string, day: string, time: string) =>
+        `${who} has changed this ${[day && `on ${day}`, time ? `at ${time}` : 'meanwhile'].filter(Boolean).join(' ')}`,
+      member: (label: string, from: string | null, to: string | null) =>
+        `${label}: ${from || 'empty'} → ${to || 'empty'}`,
+      earlier: 'More was changed before that: everything is listed under “Activity”.',
+      typedStays: 'The new state is loaded; your input is still here. Check it and save again.',
+      isGone: 'This is no longer there. Close the window.',
     },
     table: {
       filter: 'Filter',
