@@ -703,3 +703,21 @@ test('rules and exceptions that were put are what opens the room', async () => {
     ['06-14T18:00', '06-14T22:00', 'Exception'],
   ]);
 });
+
+test('of exceptions for a date the one of the fewest days applies, of equal ones the last in the list; equal times are 24 hours', async () => {
+  const day = { FromDate: '2027-06-21', ToDate: '2027-06-21' };
+  const open = (Opens: string, Closes: string) => ({ Periods: [{ Opens, Closes }] });
+  const Items = [
+    { ...day, Closed: true },
+    { ...day, ...open('10:00', '10:00') },
+    { FromDate: '2027-06-20', ToDate: '2027-06-21', ...open('06:00', '07:00') },
+  ];
+  const headers = { 'Content-Type': 'application/json', 'If-Match': '*' };
+  const init = { method: 'PUT', body: JSON.stringify({ Items }), headers };
+  expect((await call(`/${rooms['Day']}/exceptions`, init)).status).toBe(200);
+  const hours = await read('?From=2027-06-20&To=2027-06-21');
+  expect(intervalsOf(hours, 'Day').map(({ Start, End }) => [Start.slice(5, 16), End.slice(5, 16)])).toEqual([
+    ['06-20T04:00', '06-20T05:00'],
+    ['06-21T08:00', '06-22T08:00'],
+  ]);
+});

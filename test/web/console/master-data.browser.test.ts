@@ -327,6 +327,34 @@ describeInBrowser('The master data of the console', () => {
     await own([]);
   });
 
+  test('an exception says which others share its days and which of them applies, and that equal times are 24 hours', async () => {
+    const { page } = admin;
+    const path = `opening-hours/locations/${service.tenant.locationId}/exceptions`;
+    const [from, to] = ['2099-03-02', '2099-03-06'];
+    await call('PUT', path, { Items: [{ FromDate: from, ToDate: to, Closed: true }] });
+    await admin.open('?screen=master&part=hours');
+    await button('New exception …').press('Enter');
+    await field('From').fill('2099-03-06');
+    const shared = page.getByText(/^There is an exception for this time already: .*2099, closed\. /);
+    await shared.and(page.getByText(/this one applies\.$/)).waitFor();
+    await field('From').fill('2099-02-01');
+    await field('To').fill('2099-03-02');
+    await shared.and(page.getByText(/the other one still applies, as it has fewer days\.$/)).waitFor();
+    await field('To').fill('2099-03-01');
+    await shared.waitFor({ state: 'detached' });
+    await field('Closed throughout').press('Space');
+    await field('Opens').fill('10:00');
+    await field('Closes').fill('10:00');
+    await page.getByText('Open for 24 hours, until 10:00 on the next day.').waitFor();
+    await field('Closes').fill('02:00');
+    await page.getByText('Until 02:00 on the next day.').waitFor();
+    await sound();
+    await page.keyboard.press('Escape');
+    await closed();
+    await call('PUT', path, { Items: [] });
+    await admin.open('?screen=master&part=hours');
+  });
+
   test('an exception names a booking that it leaves outside after hundreds that are inside, unless a shorter one applies', async () => {
     const { page } = admin;
     const { tenant, url } = service;

@@ -1,7 +1,8 @@
 /** Exceptions from the weekly hours, on single dates: each change writes the list in the version that was read, and can be undone. */
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
-import { dayAt, dayText, ownZone } from '../clock.ts';
+import { minutesOf } from '../../../time/days.ts';
+import { dayAt, daysBetween, dayText, ownZone } from '../clock.ts';
 import type { OpeningExceptionInput } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, once, submit } from '../parts/field.ts';
@@ -14,10 +15,11 @@ import { toast } from '../parts/toast.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
-import { clockTimesText, sayOverlaps } from './hours-text.ts';
+import { clockTimesText, datesText, lateHint, sayOverlaps } from './hours-text.ts';
 import type { OwnExceptions, Owner } from './owner.ts';
 import { useBase } from './record.ts';
 import { type Exception, Touched } from './touched.ts';
+import { closingOf } from './week.ts';
 
 type ExceptionsProperties = { owner: Owner; exceptions: OwnExceptions; onSaved: () => void };
 type FormProperties = ExceptionsProperties & { at: number | undefined; onClose: () => void };
@@ -31,6 +33,15 @@ const inputOf = ({ fromDate, toDate, closed, periods, reason }: Exception): Open
   reason: reason || null,
 });
 
+const lengthOf = ({ fromDate, toDate }: Exception) => daysBetween(fromDate, toDate);
+/** Says of other exceptions with dates of this one which of the two applies: that of fewer days, else the one saved last. */
+const sharing = (wanted: Exception, others: readonly Exception[]): string[] =>
+  others
+    .filter(({ fromDate, toDate }) => fromDate <= wanted.toDate && wanted.fromDate <= toDate)
+    .map((other) =>
+      t().sharesDates([datesText(other), hoursText(other)].join(', '), lengthOf(other) >= lengthOf(wanted)),
+    );
+
 const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, at, onClose }) => {
   const readNow = async () => (await owner.read()).exceptions;
   const { base, refusal, stale, settle } = useBase(exceptions, owner.subject, readNow, 'replace opening exceptions');
@@ -39,6 +50,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
   const [wanted, setWanted] = useState<Exception>(
     old ?? { fromDate: today, toDate: today, closed: true, periods: [], reason: null },
   );
+  const others = base.items.filter((each) => JSON.stringify(each) !== JSON.stringify(old));
   const [isEndChosen, setEndChosen] = useState(wanted.fromDate !== wanted.toDate);
   const set = (changes: Partial<Exception>) => setWanted({ ...wanted, ...changes });
   const { fromDate, toDate, closed, periods, reason } = wanted;
@@ -56,7 +68,6 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
   }
   /** @param next the exceptions in place of the old one */
   async function write(next: readonly Exception[]): Promise<void> {
-    const others = base.items.filter((each) => JSON.stringify(each) !== JSON.stringify(old));
     const items = [...others, ...next].map(inputOf);
     const { done, refused } = await owner.setExceptions(base.version, items);
     await settle(sayOverlaps(refused, items), owner.id);
@@ -72,6 +83,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
         ${h(Field, { label: t().from, type: 'date', value: fromDate, onInput: (text) => set({ fromDate: text, ...(!isEndChosen && { toDate: text }) }), required: true, autofocus: true })}
         ${h(Field, { label: t().to, type: 'date', value: toDate, min: fromDate, onInput: chooseEnd, required: true })}
       </div>
+      ${sharing(wanted, others).map((text) => html`<p class="hint" role="status">${text}</p>`)}
       ${h(Field, { label: labels().reason, value: reason ?? '', onInput: (text) => set({ reason: text }), maxLength: longest.reason })}
       ${h(Check, { label: t().closedAll, checked: closed, onChange: (checked) => set({ closed: checked, ...(!checked && periods.length === 0 && { periods: [{ opens: '08:00', closes: '18:00' }] }) }) })}
       ${
@@ -80,7 +92,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
           ({ opens, closes }, index) => html`
             <div class="fields" key=${index}>
               ${h(Field, { label: labels().opens, type: 'time', value: opens, onInput: (text) => setPeriod(index, { opens: text }), required: true })}
-              ${h(Field, { label: labels().closes, type: 'time', value: closes === '24:00' ? '00:00' : closes, onInput: (text) => setPeriod(index, { closes: text }), required: true })}
+              ${h(Field, { label: labels().closes, type: 'time', value: closes === '24:00' ? '00:00' : closes, onInput: (text) => setPeriod(index, { closes: text }), required: true, hint: opens && closes && lateHint(minutesOf(opens), closingOf(minutesOf(opens), closes)) })}
               ${periods.length > 1 && html`<button type="button" onClick=${() => set({ periods: periods.filter((_, place) => place !== index) })}>${t().remove}</button>`}
             </div>
           `,

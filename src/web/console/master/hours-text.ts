@@ -1,13 +1,20 @@
 /** Opening hours in words. */
 import type { Refusal } from '../client.ts';
-import { dayText } from '../clock.ts';
+import { dayMinutes, dayText } from '../clock.ts';
 import type { OpeningExceptionInput, OpeningRuleInput } from '../generated/graphql.ts';
 import { t } from '../texts/hours.ts';
+import { closesText } from './week.ts';
 
 type ClockTimes = { opens: string; closes: string };
 type Hours = OpeningRuleInput | OpeningExceptionInput;
 
 export const clockTimesText = ({ opens, closes }: ClockTimes): string => `${opens}–${closes}`;
+
+/** Says it if hours end on the next day; equal times are 24 hours. */
+export function lateHint(from: number, to: number): string | undefined {
+  if (to - from === dayMinutes) return t().wholeDay(closesText(to));
+  return to >= dayMinutes ? t().overnight(closesText(to)) : undefined;
+}
 
 export const ruleText = ({ weekdays, validFrom, validTo, ...times }: OpeningRuleInput): string =>
   [

@@ -13,12 +13,11 @@ import { StaleBox } from '../parts/stale.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/hours.ts';
 import { labels } from '../texts/members.ts';
-import { sayOverlaps } from './hours-text.ts';
+import { lateHint, sayOverlaps } from './hours-text.ts';
 import type { Owner, OwnRules } from './owner.ts';
 import { useBase } from './record.ts';
 import { TouchedByWeek } from './touched.ts';
 import {
-  closesText,
   closingOf,
   type Period,
   periodsOf,
@@ -54,9 +53,8 @@ const PeriodForm: Component<FormProperties> = ({ period, season, onDone, onClose
     <form onSubmit=${submit(done)}>
       <div class="fields">
         ${h(Field, { label: labels().opens, type: 'time', value: opens, onInput: setOpens, required: true, autofocus: true })}
-        ${h(Field, { label: labels().closes, type: 'time', value: closes, onInput: setCloses, required: true })}
+        ${h(Field, { label: labels().closes, type: 'time', value: closes, onInput: setCloses, required: true, hint: lateHint(from, to) })}
       </div>
-      ${to >= 1440 && html`<p class="hint">${t().overnight(closesText(to))}</p>`}
       <fieldset>
         <legend>${t().on}</legend>
         <div class="fields">
