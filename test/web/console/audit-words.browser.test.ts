@@ -136,4 +136,85 @@ describeInBrowser('The words of the audit', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('profiles, and values that an earlier release has cut anywhere, are told in words', async () => {
+    const { tenant, url, context } = service;
+    const token = await service.signIn(tenant, 'Admin');
+    const answer = await fetch(`${url}/${tenant.code}/api/v1.0/timetable-profiles`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        Name: 'AGs',
+        Format: 'Csv',
+        Term: {
+          Name: '2627-2',
+          From: '2027-02-01',
+          To: '2027-06-30',
+          Holidays: [{ Name: 'Ostern', From: '2027-03-26', To: '2027-03-29' }],
+          Weeks: [{ Monday: '2027-03-15', Name: 'A' }],
+          Groups: [{ Name: 'WA', Weeks: ['A'] }],
+        },
+        Periods: [
+          { Period: 1, Begin: '08:00', End: '08:45' },
+          { Day: 5, Period: 1, Begin: '08:00', End: '08:40' },
+        ],
+        Rooms: [
+          { Name: 'Turnh.1', RessourceName: 'Turnhalle 1' },
+          { Name: 'Hof', RessourceName: null },
+        ],
+        SharedRooms: ['Turnhalle 1'],
+        Mapping: { Date: 'Tag', Weeks: null },
+      }),
+    });
+    expect(answer.status).toBe(201);
+    const rules = JSON.stringify([
+      { weekdays: [1, 2], opens: '08:00', closes: '18:00', validFrom: null, validTo: null },
+      { weekdays: [3], opens: '09:00', closes: '12:00', validFrom: null, validTo: null },
+    ]);
+    const term = '{"Name":"Alt","From":"2020-02-01","To":"2020-06-30","Holidays":[{"Name":"Pfing';
+    const act = { mandator_id: tenant.mandatorId, request_id: 'old', subject_id: 1, subject_name: 'Alt' };
+    const cut = (member: string, from: string, to: string) => JSON.stringify([{ member, from: `${from}…`, to: `${to}…` }]);
+    await context.db
+      .insertInto('audit')
+      .values([
+        {
+          ...act,
+          ...{ action: 'replace opening rules', subject: 'Location' },
+          changes: cut('OpeningRules', rules.slice(0, -8), rules.slice(0, 40)),
+        },
+        {
+          ...act,
+          ...{ action: 'change timetable profile', subject: 'TimetableProfile' },
+          changes: cut('Term', term, '{"Name":"Ne'),
+        },
+      ])
+      .execute();
+    const { open, signIn, page, complaints, close } = await openConsole(browser, service, { language: 'de' });
+    await open('?screen=activity');
+    await signIn();
+    const values = async (name: string) => {
+      const row = page.getByRole('row', { name });
+      await row.first().waitFor();
+      return (await row.first().locator('ins, del').allInnerTexts()).toSorted();
+    };
+    expect(await values('Profil für Stundenplandateien anlegen')).toEqual([
+      '1. 08:00–08:45; Freitag 1. 08:00–08:40',
+      '2627-2; Mo., 1.2.2027 – Mi., 30.6.2027; Freie Tage: Ostern Fr., 26.3.2027 – Mo., 29.3.2027; Namen der Wochen: Mo., 15.3.2027 A; Gruppen von Wochen: WA = A',
+      'AGs',
+      'CSV',
+      'Datum = Tag; Wochen = (keine)',
+      'Turnh.1 = Turnhalle 1; Hof = (wird ausgelassen)',
+      'Turnhalle 1',
+    ]);
+    expect(await values('Wochenzeiten ersetzen')).toEqual([
+      'Montag, Dienstag 08:00–18:00; …',
+      'zu lang für das Protokoll',
+    ]);
+    expect(await values('Profil für Stundenplandateien ändern')).toEqual([
+      'Alt; Sa., 1.2.2020 – Di., 30.6.2020; …',
+      'zu lang für das Protokoll',
+    ]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

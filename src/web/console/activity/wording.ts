@@ -11,6 +11,8 @@ import { labelOf } from '../texts/members.ts';
 import { t as persons } from '../texts/persons.ts';
 import { t as signs } from '../texts/signs.ts';
 import { kindOf } from '../webhooks/data.ts';
+import { readJson } from './lists.ts';
+import { formatText, gridText, mappingText, roomText, termText } from './profile-words.ts';
 
 export type Act = NonNullable<ActsQuery['audit']>['nodes'][number];
 type Subject = Act['subject'];
@@ -53,21 +55,20 @@ const idsIn = (subject: Subject, member: string, value: string): string[] | unde
 type Period = { opens: string; closes: string };
 type Exception = { fromDate: string; toDate: string; closed: boolean; periods: Period[]; reason: string | null };
 
-/** Acts of the API have members in camel case, acts with tenant files in Pascal case. */
-const parse = (text: string) =>
-  JSON.parse(text.replace(/"([A-Z])(\w*)":/g, (_, first: string, rest: string) => `"${first.toLowerCase()}${rest}":`));
-
 function exceptionText({ closed, periods, reason, ...dates }: Exception): string {
   const open = closed ? hours().closed : periods.map(clockTimesText).join(', ');
   return [datesText(dates), open, reason && `(${reason})`].filter(Boolean).join(' ');
 }
-/** Of a long list, the audit has only entries that differ, and `…` after them. */
-const listText =
-  <Entry>(entryText: (entry: Entry) => string) =>
+/** The words for JSON of the audit, `…` after them if it was cut. */
+const jsonText =
+  <Value>(say: (value: Value) => string) =>
   (text: string): string => {
-    const entries = (parse(text.replace(/…$/, '')) as Entry[]).map(entryText);
-    return [...entries, ...(text.endsWith('…') ? ['…'] : [])].join('; ');
+    if (text === '') return text;
+    const read = readJson(text);
+    return read ? [say(read.value as Value), ...(read.isCut ? ['…'] : [])].filter(Boolean).join('; ') : t().tooLong;
   };
+const listText = <Entry>(entryText: (entry: Entry) => string) =>
+  jsonText<Entry[]>((entries) => entries.map(entryText).join('; '));
 const wordOf = (words: Words, text: string) => words[text] ?? text;
 /** The audit has an instant as JSON. */
 const instantText = (text: string) => moment(text.replaceAll('"', ''));
@@ -75,6 +76,11 @@ const instantText = (text: string) => moment(text.replaceAll('"', ''));
 const texts: Record<string, (text: string) => string> = {
   OpeningRules: listText(ruleText),
   OpeningExceptions: listText(exceptionText),
+  Term: jsonText(termText),
+  Periods: listText(gridText),
+  Rooms: listText(roomText),
+  Mapping: jsonText(mappingText),
+  Format: formatText,
   Privacy: (text) => signs().privacies[text] ?? text,
   Role: (text) => persons().roles[text as keyof ReturnType<typeof persons>['roles']] ?? text,
   FutureBookings: (text) => wordOf(master().futures, text),
@@ -94,8 +100,8 @@ export function valueText(subject: Subject, member: string, value: string, names
   try {
     return (texts[`${subject} ${member}`] ?? texts[member])?.(value) ?? t().values[value] ?? value;
   } catch {
-    // The audit cuts very long values.
-    return value;
+    // An earlier release recorded it in another form.
+    return /^[[{]/.test(value) ? t().tooLong : value;
   }
 }
 

@@ -7,6 +7,7 @@ export const t = texts(
   {
     values: { true: 'ja', false: 'nein' } as Names,
     unnamed: (id: string) => `Nr. ${id}`,
+    tooLong: 'zu lang für das Protokoll',
     problemStates: { Open: 'offen', Done: 'erledigt' },
     disabledByAdmin: 'Jemand aus der Verwaltung hat ihn abgeschaltet.',
     actions: {
@@ -49,6 +50,7 @@ export const t = texts(
   {
     values: { true: 'yes', false: 'no' } as Names,
     unnamed: (id: string) => `no. ${id}`,
+    tooLong: 'too long for the audit',
     problemStates: { Open: 'open', Done: 'settled' },
     disabledByAdmin: 'An Admin has disabled it.',
     actions: {
