@@ -173,18 +173,21 @@ describeInBrowser('The words of the audit', () => {
     ]);
     const term = '{"Name":"Alt","From":"2020-02-01","To":"2020-06-30","Holidays":[{"Name":"Pfing';
     const act = { mandator_id: tenant.mandatorId, request_id: 'old', subject_id: 1, subject_name: 'Alt' };
-    const cut = (member: string, from: string, to: string) => JSON.stringify([{ member, from: `${from}…`, to: `${to}…` }]);
+    const cut = (member: string, from: string, to: string) =>
+      JSON.stringify([{ member, from: `${from}…`, to: `${to}…` }]);
     await context.db
       .insertInto('audit')
       .values([
         {
           ...act,
-          ...{ action: 'replace opening rules', subject: 'Location' },
+          action: 'replace opening rules',
+          subject: 'Location',
           changes: cut('OpeningRules', rules.slice(0, -8), rules.slice(0, 40)),
         },
         {
           ...act,
-          ...{ action: 'change timetable profile', subject: 'TimetableProfile' },
+          action: 'change timetable profile',
+          subject: 'TimetableProfile',
           changes: cut('Term', term, '{"Name":"Ne'),
         },
       ])
