@@ -1,4 +1,4 @@
-/** Writes the audit: acts of Admins over the API, and of the operator at the command line. */
+/** Writes the audit: what persons have done over the API, the operator at the command line, and roomgate itself. */
 import { sql } from 'kysely';
 import type { Act } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
@@ -136,7 +136,7 @@ const toRow = ({ action, subject, record }: AuditedAct) => ({
   changes: JSON.stringify(record ? changesOf(subject, record.before, record.after) : []),
 });
 
-/** Records an act of an Admin, or of the operator, in the audit, in the same transaction. Never hand it a secret. */
+/** Records an act of a person, or of the operator, in the audit, in the same transaction. Never hand it a secret. */
 export async function recordAct<N extends AuditNoun>(
   trx: Transaction,
   { viewer: { mandatorId, personId }, requestId, isOfOperator }: Act,

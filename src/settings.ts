@@ -104,7 +104,7 @@ export const limitSettings = z.strictObject({
   TokenRequestsPerMinute: limit(
     30,
     1_000_000,
-    'Token requests per minute and address (for IPv6, per /64), over all processes.',
+    'Token requests and sign-ins per minute and address (for IPv6, per /64), over all processes. Requests to pair a device, and wrong tokens in calendar addresses, have as many of their own.',
   ),
 });
 

@@ -1,6 +1,7 @@
 /**
- * The audit of what Admins do over the API, and the operator at the command line. An **act** is an entry: who did what to which
- * **subject**, and which members changed. `recordAct` in acts.ts writes it, in the transaction of the change.
+ * The audit of what Admins do over the API, persons who decide on bookings or keep timetable profiles, the operator at the command
+ * line, and roomgate itself. An **act** is an entry: who did what to which **subject**, and which members changed. `recordAct` in
+ * acts.ts writes it, in the transaction of the change.
  *
  * Invariants: an act holds no secrets, and no name, address, zone or label of a person: these are read from the person's record.
  * Acts are kept for `Limits.AuditDays`.

@@ -37,7 +37,7 @@ export const act = z
     Changes: z.array(memberChange).max(100).meta({ description: 'What it changed; for a new record, all its values.' }),
     RequestId: text(128, 'The id of the request, also in the log.'),
   })
-  .meta({ id: 'Act', description: 'An act of an Admin.' });
+  .meta({ id: 'Act', description: 'Something that a person, the operator or roomgate itself has done.' });
 
 const toChange = recordOf(memberChange);
 const toRecord = recordOf(act);

@@ -25,7 +25,7 @@ const problems: Record<number, string> = {
   408: 'The body arrives too slowly.',
   413: 'The body is larger than its limit.',
   415: 'The body has a Content-Encoding.',
-  429: 'Too many notifications without a valid secret have come from this address.',
+  429: 'Too many notifications, or KiB of them, of this subscription, or from this address without a valid secret.',
   500: 'Something went wrong on the side of the server; quote the `TraceId`.',
   503: 'The notification could not be recorded; send it again.',
 };

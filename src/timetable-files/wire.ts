@@ -110,7 +110,7 @@ export const reading = {
     .string()
     .regex(
       /^[A-Za-z0-9][\w.-]{0,39}$/,
-      'must begin with a letter or digit and have at most 40 letters, digits, - and _',
+      'must begin with a letter or digit and have at most 40 letters, digits, ., - and _',
     )
     .nullish()
     .meta({
