@@ -210,6 +210,14 @@ describe('a profile', () => {
     await school.imports({ 'a.csv': csv }, { profile: 'AGs' }, '?Format=Csv');
   });
 
+  test('has a Source of letters, digits, dots, hyphens and underscores, as the refusal of another one says', async () => {
+    const school = await enterSchool(service, ['R101']);
+    const profiles = masterData(service, school.token, school.tenant.code);
+    const { status, body } = await profiles.post('/timetable-profiles', { ...kept, Source: 'ag 2027' });
+    expect([status, body['detail']]).toEqual([422, expect.stringContaining('40 letters, digits, ., - and _')]);
+    expect((await profiles.post('/timetable-profiles', { ...kept, Source: 'Ag.2-7_' })).status).toBe(201);
+  });
+
   test('says no more than a list of all can hold', async () => {
     const school = await enterSchool(service, ['R101']);
     const profiles = masterData(service, school.token, school.tenant.code);
