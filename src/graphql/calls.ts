@@ -187,7 +187,7 @@ export function openCalls(context: Context, options: CallsOptions): Calls {
       if (opened && 'take' in opened) {
         // Frees what is no longer used and would live as long as the stream.
         Object.assign(request, { next: undefined, headers: noHeaders, rawHeaders: noRawHeaders });
-        response.locals = { requestId: call.requestId, viewer };
+        response.locals = { requestId: call.requestId, viewer, isStream: true };
         return events.serve(response, opened);
       }
       // Most calls do not need Yoga's HTTP handling, which costs more than all the rest.

@@ -142,7 +142,9 @@ export function openHealth(context: Context, health: Health): { timeRequests: Re
   const timeRequests: RequestHandler = (request, response, next) => {
     const started = performance.now();
     response.on('close', () => {
-      const labels = { method: request.method, route: routeOf(request), status: statusOf(response) };
+      // A stream lasts for as long as its client listens.
+      const route = `${routeOf(request)}${response.locals['isStream'] ? ' stream' : ''}`;
+      const labels = { method: request.method, route, status: statusOf(response) };
       duration.observe(labels, (performance.now() - started) / 1_000);
     });
     next();

@@ -95,6 +95,9 @@ describe('promtool', () => {
     [request('bucket', 'status="200",le="0.5"')]: '0+600x80',
     [request('bucket', 'status="200",le="10"')]: '0+600x80',
     [request('bucket', 'status="200",le="+Inf"')]: '0+600x80',
+    // A stream takes as long as somebody listens.
+    [on('http_request_duration_seconds_bucket', 'method="POST",route="/:mandator/graphql stream",le="+Inf"')]:
+      '0+600x80',
     [on('roomgate_writes_refused_total', 'cause="DiskFull"')]: '0x80',
     [on('nodejs_eventloop_lag_p99_seconds')]: '0.02x80',
     [on('process_open_fds')]: '100x80',
@@ -122,7 +125,9 @@ describe('promtool', () => {
     RoomgateDatabaseUnread: { [on('roomgate_queue_jobs_waiting')]: null },
     RoomgateWritesRefused: { [on('roomgate_writes_refused_total', 'cause="DiskFull"')]: '0x74 1x5' },
     RoomgateErrors: { [request('count', 'status="503"')]: '0+20x80' },
-    RoomgateSlow: { [request('bucket', 'status="200",le="0.5"')]: '0+500x80' },
+    RoomgateSlow: {
+      [on('http_request_duration_seconds_bucket', 'method="POST",route="/:mandator/graphql",le="+Inf"')]: '0+100x80',
+    },
     RoomgateProcessBusy: { [on('nodejs_eventloop_lag_p99_seconds')]: '0.4x80' },
     RoomgateFilesRunOut: { [on('process_open_fds')]: '900x80' },
     RoomgateStandbyLeftAlone: { [on('roomgate_standby_used', 'host="b"')]: '1x40 0x40' },

@@ -12,6 +12,7 @@ import { type Health, openHealth } from '../../src/rest/health.ts';
 import { identifyRequests } from '../../src/rest/request.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { until } from '../_util/process.ts';
+import { startService } from '../_util/service.ts';
 
 const pin = '7Q2MX-K4H9D-ZR3TB-W8VNC';
 
@@ -241,6 +242,39 @@ describe('GET /metrics', () => {
       expect(text).toContain(`http_request_duration_seconds_count{${labels}} 1`);
     expect(text).not.toMatch(/="[^"\n]*(school|4711|abc)/);
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m);
+  });
+
+  test('a GraphQL stream has a route of its own, because it lasts for as long as its client listens', async () => {
+    const service = await startService({ Role: 'Web' });
+    const { code } = service.tenant;
+    const token = await service.signIn();
+    const gone = new AbortController();
+    const post = (query: string, accept: string) =>
+      fetch(`${service.url}/${code}/graphql`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Accept: accept },
+        body: JSON.stringify({ query }),
+        signal: gone.signal,
+      });
+    const answer = await post('{ serverTime }', 'application/json');
+    expect([answer.status, await answer.json()]).toMatchObject([200, { data: { serverTime: expect.any(String) } }]);
+    const stream = await post('subscription { batches { id } }', 'text/event-stream');
+    expect([stream.status, stream.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringMatching(/^text\/event-stream/),
+    ]);
+    gone.abort();
+    const counts = await until('both are counted', async () => {
+      const text = await (await fetch(`${service.url}/metrics`)).text();
+      const counted = /^http_request_duration_seconds_count\{.*route="([^"]*graphql[^"]*)".*\} (\d+)$/gm;
+      const found = [...text.matchAll(counted)].map(([, route, number]) => [route, Number(number)] as const);
+      return found.reduce((sum, [, number]) => sum + number, 0) === 2 && found;
+    });
+    await service.stop();
+    expect(counts).toEqual([
+      ['/:mandator/graphql', 1],
+      ['/:mandator/graphql stream', 1],
+    ]);
   });
 
   test('the figures of the process; one that cannot be read is left out and breaks nothing', async () => {
