@@ -21,7 +21,12 @@ export type Hub = {
    */
   withRoom<T>(mandatorId: number, id: number, anew: boolean, use: (room: WatchedRoom) => T): Promise<T | undefined>;
   /** The same for a location whose rooms are known; the rooms themselves may not have been read yet. */
-  withBoard<T>(mandatorId: number, locationId: number, anew: boolean, use: (board: Board) => T): Promise<T | undefined>;
+  withBoard<T>(
+    mandatorId: number,
+    locationId: number,
+    anew: boolean,
+    use: (board: Board) => T | Promise<T>,
+  ): Promise<T | undefined>;
   /** Reads since the start of the process; rooms watched now, and rooms kept without readers. */
   readonly figures: { statements: number; roomsRead: number; watched: number; kept: number };
   /** Ends all readers. */
@@ -228,7 +233,7 @@ export function openHub(context: Context, pace = usualPace): Hub {
       try {
         if (!tenant.isReady) await tenant.ready;
         if (anew || !board.isKnown) await readBoards(tenant);
-        return board.isKnown ? use(board) : undefined;
+        return board.isKnown ? await use(board) : undefined;
       } finally {
         board.leave(holder);
       }

@@ -1,6 +1,7 @@
 /** Rooms as they are now and as they change (contract 8 and 9). */
 import { mayShow, mayShowSome } from '../access.ts';
 import type { Context, Viewer } from '../context.ts';
+import { openSlices } from '../flow/slices.ts';
 import { noRecord } from '../records.ts';
 import type { Privacy, RoomSnapshot } from './display.ts';
 import { openHub } from './hub.ts';
@@ -78,9 +79,11 @@ export async function watchLocation(
   locationId: number,
   hub = context.once(openHub),
 ): Promise<Viewed<RoomFrame>> {
-  const source = await hub.withBoard(viewer.mandatorId, locationId, false, (board) => {
+  const source = await hub.withBoard(viewer.mandatorId, locationId, false, async (board) => {
     const isShown = (id: number) => mayShow(viewer, id);
     if (!mayShowSome(viewer, board.resourceIds)) return undefined;
+    // A location may have thousands of rooms, and many may open its board at one instant.
+    await openSlices()();
     return readBoard(board, levelOf(viewer), isShown);
   });
   if (!source) throw noRecord('location');

@@ -115,12 +115,14 @@ class BoardSource extends FrameSource implements RoomReader {
 
   #joinRooms(): void {
     const board = this.#board;
-    for (const room of board.resourceIds.filter(this.#mayShow).map(board.roomOf))
-      if (!this.#shown.has(room)) {
+    for (const id of board.resourceIds) {
+      const room = this.#mayShow(id) ? board.roomOf(id) : undefined;
+      if (room && !this.#shown.has(room)) {
         this.#shown.set(room, null);
         this.#pending.add(room);
         room.join(this);
       }
+    }
     this.onNews?.();
   }
 
@@ -138,7 +140,7 @@ class BoardSource extends FrameSource implements RoomReader {
 
   /** Whether all of its rooms have been read, and so were sent. */
   #isWhole(): boolean {
-    return [...this.#shown.keys()].every(({ plan }) => plan);
+    return this.#shown.keys().every(({ plan }) => plan);
   }
 
   #takeSnapshot(room: WatchedRoom): RoomSnapshot | undefined {

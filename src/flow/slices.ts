@@ -1,20 +1,33 @@
 /** Splits long computations into slices, between which the event loop can do other work. */
+import { tenantNow } from './working.ts';
 
 /** The milliseconds of a slice. */
 const mostAtOnce = 5;
 
-/** All computations that wait for a slice. Each turn of the event loop continues only one: all together would block it. */
-const waiting: (() => void)[] = [];
+/**
+ * All computations that wait for a slice, by tenant. Each turn of the event loop continues only one: all together would block it.
+ * The tenants take turns, so that one with hundreds of them delays the others no more than one with a single one.
+ */
+const waiting = new Map<number | undefined, (() => void)[]>();
 
 function goOn(): void {
-  const next = waiting.shift();
-  if (waiting.length > 0) setImmediate(goOn);
+  const [first] = waiting;
+  if (!first) return;
+  const [tenant, own] = first;
+  const next = own.shift();
+  waiting.delete(tenant);
+  if (own.length > 0) waiting.set(tenant, own);
+  if (waiting.size > 0) setImmediate(goOn);
   next?.();
 }
 
 function waitForTurn(): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(goOn);
+    if (waiting.size === 0) setImmediate(goOn);
+    const tenant = tenantNow();
+    const own = waiting.get(tenant);
+    if (own) own.push(resolve);
+    else waiting.set(tenant, [resolve]);
   });
 }
 

@@ -30,7 +30,10 @@ import { type FramePlan, planFrames } from './plan.ts';
 import { fragmentsOf } from './selections.ts';
 
 /** The results of one subscription. Taking one never fails: an error is delivered as the last frame. */
-export type Frames = Latest<Execution>;
+export type Frames = Latest<Execution> & {
+  /** Their tenant. */
+  readonly mandatorId: number;
+};
 
 /** The reasons for a refusal, or the results. */
 export type Opened = { errors: readonly GraphQLError[] } | Frames;
@@ -147,9 +150,10 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     ...(contextValue as GraphqlCall),
   });
 
+  const mandatorOf = ({ contextValue }: ValidatedSubscriptionArgs) => (contextValue as GraphqlCall).viewer.mandatorId;
+
   /** A shared frame belongs to callers of one tenant. */
-  const forTenantOf = <T>({ contextValue }: ValidatedSubscriptionArgs, work: () => T): T =>
-    workFor((contextValue as GraphqlCall).viewer.mandatorId, work);
+  const forTenantOf = <T>(args: ValidatedSubscriptionArgs, work: () => T): T => workFor(mandatorOf(args), work);
 
   function execute(args: ValidatedSubscriptionArgs, rootValue: unknown): Execution {
     const result = executeSubscriptionEvent({ ...args, rootValue, contextValue: callOfFrame(args) });
@@ -187,6 +191,9 @@ export function createSubscriptions(log: Log, refuse: (args: ExecutionArgs) => r
     constructor(source: Latest<unknown>, operation: Operation) {
       this.#source = source;
       this.#operation = operation;
+    }
+    get mandatorId(): number {
+      return mandatorOf(this.#operation.args);
     }
     get onNews(): (() => void) | undefined {
       return this.#source.onNews;

@@ -6,6 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { openSlices } from '../flow/slices.ts';
+import { workFor } from '../flow/working.ts';
 import type { Log } from '../log.ts';
 import { completeText, type Event, eventOf, eventStream, toEvent, withoutChunk } from './execution.ts';
 import type { Frames } from './frames.ts';
@@ -64,6 +65,10 @@ type Reader = {
   /** Called on news, when the operating system has taken what was written, and when the client has gone. */
   goOn(): void;
 };
+
+const after = (pause: Promise<void>, event: Event): Promise<Event> => pause.then(() => event);
+
+type Pause = ReturnType<typeof openSlices>;
 
 function write(reader: Reader, event: Event): void {
   const { sink, isDirect } = reader;
@@ -152,28 +157,38 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
     reader.response.end();
   }
 
-  /** Writes frames for as long as the operating system takes them. */
-  function writeSome(reader: Reader): void {
-    while (!reader.stuckSince && !reader.isWaiting) {
+  /**
+   * Writes frames for as long as the operating system takes them: the first at once, and those that are there behind it in
+   * slices, as a board has one for each of its rooms.
+   */
+  function writeSome(reader: Reader, slice?: Pause): void {
+    for (let pause = slice, isFirst = true; !reader.stuckSince && !reader.isWaiting; isFirst = false) {
       const execution = reader.frames.take();
       if (!execution) {
         if (reader.frames.isOver) finish(reader);
         return;
       }
       const event = eventOf(execution);
-      if (event instanceof Promise) {
-        reader.isWaiting = true;
-        event.then(
-          (ready) => {
-            reader.isWaiting = false;
-            // Not written here: a ping may have filled the buffers meanwhile.
-            reader.pending = ready;
-            reader.goOn();
-          },
-          (error: Error) => fail(reader, error),
-        );
-      } else write(reader, event);
+      if (event instanceof Promise) waitFor(reader, event, pause);
+      else {
+        const paused = isFirst ? undefined : workFor(reader.frames.mandatorId, (pause ??= openSlices()));
+        if (!paused) write(reader, event);
+        else waitFor(reader, after(paused, event), pause);
+      }
     }
+  }
+
+  function waitFor(reader: Reader, coming: Promise<Event>, pause: Pause | undefined): void {
+    reader.isWaiting = true;
+    coming.then(
+      (ready) => {
+        reader.isWaiting = false;
+        // Not written here: a ping may have filled the buffers meanwhile.
+        reader.pending = ready;
+        goOn(reader, pause);
+      },
+      (error: Error) => fail(reader, error),
+    );
   }
 
   function fail(reader: Reader, error: Error): void {
@@ -182,7 +197,8 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
     reader.response.destroy();
   }
 
-  function goOn(reader: Reader): void {
+  /** @param slice in which a run of frames goes on */
+  function goOn(reader: Reader, slice?: Pause): void {
     const { response, sink, pending } = reader;
     if (response.closed) leave(reader);
     if (!readers.has(reader)) return;
@@ -193,7 +209,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
     try {
       reader.pending = undefined;
       if (pending) write(reader, pending);
-      writeSome(reader);
+      writeSome(reader, slice);
     } catch (error) {
       fail(reader, error as Error);
     }

@@ -16,6 +16,8 @@ import type { Context, Credentials, Viewer } from '../context.ts';
 import { Forbidden, NotAuthenticated, NotFound } from '../errors.ts';
 import { asDomainError } from '../flow/database-errors.ts';
 import { type Latest, nextOf } from '../flow/latest.ts';
+import { openSlices } from '../flow/slices.ts';
+import { workFor } from '../flow/working.ts';
 import { jsonPieces } from '../http/large-json.ts';
 import { enclosed, openChunks } from '../http/pieces.ts';
 import { inTrace } from '../tracing.ts';
@@ -53,12 +55,16 @@ const plain = ({ errors, ...result }: { errors?: readonly GraphQLError[] | undef
   ...(errors && { errors: errors.map(withoutHttp) }),
 });
 
-/** The results of a subscription, as graphql-ws takes them. */
+/** The results of a subscription, as graphql-ws takes them: those that are there one behind the other in slices. */
 function resultsOf(frames: Frames): AsyncIterableIterator<ExecutionResult> {
   const over = { value: undefined, done: true } as const;
+  let pause: ReturnType<typeof openSlices> | undefined;
   const results: AsyncIterableIterator<ExecutionResult> = {
     async next() {
-      const frame = await nextOf(frames);
+      const here = frames.take();
+      if (here && pause) await workFor(frames.mandatorId, pause);
+      pause = here && (pause ?? openSlices());
+      const frame = here ?? (await nextOf(frames));
       return frame ? { value: (await resultOf(frame)) as ExecutionResult } : over;
     },
     // Not a generator, which would notice its return only after the frame that it waits for.
