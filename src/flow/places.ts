@@ -26,6 +26,8 @@ export type Places = {
    * @returns a function that gives it back; call it once
    */
   take(holder: Holder): Promise<() => void>;
+  /** Takes a place if one is free. @returns as `take`, or undefined */
+  takeIfFree(holder: Holder): (() => void) | undefined;
   /** Takes a place at once, even if none is free. It counts like the others. */
   takeAtOnce(holder: Holder): () => void;
 };
@@ -114,12 +116,16 @@ export function openPlaces(limits: PlaceLimits): Places {
     return leaveOf(holder);
   }
 
+  function takeAtOnce(holder: Holder): () => void {
+    count(holder, 1);
+    return leaveOf(holder);
+  }
+
   return {
     take,
-    takeAtOnce(holder) {
-      count(holder, 1);
-      return leaveOf(holder);
-    },
+    // Nobody waits for a place that is free for them.
+    takeIfFree: (holder) => (isFull(holder) ? undefined : takeAtOnce(holder)),
+    takeAtOnce,
     async hold(holder, work) {
       const leave = await take(holder);
       try {

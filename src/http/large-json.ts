@@ -128,8 +128,10 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Characters of a text that is written at once, and of a piece of a longer one. */
-const [mostAtOnce, ofPiece] = [1_048_576, 65_536];
+/** The most characters of a text that is not large. */
+export const mostAtOnce = 1_048_576;
+/** Characters of a piece of a longer text. */
+const ofPiece = 65_536;
 /** The estimated characters of a value that is not a text, with its punctuation. */
 const ofOther = 8;
 

@@ -111,13 +111,18 @@ export async function writePieces(
   await send(true);
 }
 
-/** Sends pieces over HTTP; parameters as of `writePieces`. */
+/**
+ * Sends pieces over HTTP; parameters as of `writePieces`.
+ * @param maySend whether a text of so many bytes may be sent now
+ * @returns whether it may; if not, nothing was sent
+ */
 export async function sendPieces(
   response: ServerResponse,
   pieces: Iterable<TextPiece>,
   chunks: Chunks,
   pause: () => Promise<void> | undefined,
-): Promise<void> {
+  maySend: (length: number) => boolean = () => true,
+): Promise<boolean> {
   let length = 0;
   let bytes = 0;
   let counted: TextPiece[] | undefined = [];
@@ -129,11 +134,12 @@ export async function sendPieces(
     const paused = pause();
     if (paused !== undefined) await paused;
   }
+  if (!maySend(length)) return false;
   response.setHeader('Content-Length', length);
   // Node.js would discard the body only after it was written.
   if (response.req.method === 'HEAD') {
     response.end();
-    return;
+    return true;
   }
   let goOn = () => {};
   response.on('drain', () => goOn()).once('close', () => goOn());
@@ -147,4 +153,5 @@ export async function sendPieces(
     },
   });
   if (!response.destroyed) response.end();
+  return true;
 }

@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { type Context, reading as readingIn, type Viewer, type Waiter } from '../context.ts';
 import { Malformed, MethodNotAllowed, NotAcceptable, NotAuthenticated, NotFound } from '../errors.ts';
 import { idempotencyKey } from '../fields.ts';
-import { openLargeAnswers } from '../flow/large-answers.ts';
 import { workFor } from '../flow/working.ts';
 import { personSends } from '../http/body-memory.ts';
 import { readInput, respell } from '../input.ts';
 import { isStorable } from '../storable.ts';
 import { acceptedType } from './accept.ts';
+import { openAnswerPlace } from './answer-place.ts';
 import { type RestAnswer, writeAnswer } from './answers.ts';
 import { readJson } from './body.ts';
 import type { LaneStop } from './lane.ts';
@@ -73,7 +73,7 @@ export type Route<
   body?: { schema: Body; example: unknown; streamed?: true; mayBeEmpty?: true };
   /** Called without a credential, and mounted before authentication. */
   anonymous?: true;
-  /** Whether an answer is large: its call then holds a place for large answers until it has been sent. */
+  /** Whether an answer is large, so that its call takes a place for it first; one that turns out to be large is made again with it. */
   isLarge?(query: z.output<Query>): boolean;
   /** The media type of a 200 that is not JSON. */
   type?: 'text/calendar';
@@ -215,6 +215,7 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
         Object.assign(call, await forTenant(() => readChange(context, definition, reading, call, sent)));
       else call.body = readInput(body.schema, sent);
     }
+    const place = openAnswerPlace(context, response, definition.anonymous ? undefined : call.viewer);
     try {
       const handle = () =>
         waits(values) || definition.method !== 'GET'
@@ -222,13 +223,15 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
           : readingIn(context, (at) => definition.handle(at, call));
       const answerCall = async () => {
         // The client may have gone while the call waited for its place.
-        if (response.destroyed) return;
+        if (response.destroyed) return true;
         const answer = await forTenant(handle);
-        await writeAnswer(context, { request, response }, answer, type);
+        return await writeAnswer(context, { request, response }, answer, type, place);
       };
-      await (definition.isLarge?.(values as z.output<z.core.$ZodType>)
-        ? context.once(openLargeAnswers).hold(call.viewer, answerCall)
-        : answerCall());
+      // While a call waits for its place, it holds no answer, which would take memory.
+      if (definition.isLarge?.(values as z.output<z.core.$ZodType>) || !(await answerCall())) {
+        await place.take();
+        await answerCall();
+      }
     } catch (error) {
       respell(error, sent);
       throw error;

@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => void server.close());
 
 /** Asks, and takes nothing until all is written that the system keeps for a reader. */
-async function askAndWait(): Promise<{ client: net.Socket; sent: Promise<void> }> {
+async function askAndWait(): Promise<{ client: net.Socket; sent: Promise<boolean> }> {
   begun = Promise.withResolvers();
   taken = 0;
   const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1');

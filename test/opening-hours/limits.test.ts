@@ -45,9 +45,9 @@ async function put(list: string, Items: object[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** A site of 50 rooms, which open 200 times a day. */
-async function makeBusySite() {
-  const LocationId = await makeSite(50);
+/** A site of rooms which open 200 times a day. */
+async function makeBusySite(rooms = 50) {
+  const LocationId = await makeSite(rooms);
   const Weekdays = [1, 2, 3, 4, 5, 6, 7];
   const rules = range(200).map((index) => ({ Weekdays, Opens: clock(7 * index), Closes: clock(7 * index + 7) }));
   await put(`${LocationId}/rules`, rules);
@@ -113,6 +113,15 @@ describe('over REST', () => {
     await Promise.all(held);
     await unlock();
     expect(await ask()).toEqual([200, 200]);
+  });
+
+  test('hours of a few days that turn out to be large wait for a place', async () => {
+    const LocationId = await makeBusySite(10);
+    const taking = jest.spyOn(service.context.once(openLargeAnswers), 'take');
+    jest.spyOn(service.context.once(openLargeAnswers), 'takeIfFree').mockReturnValueOnce(undefined);
+    expect((await read(LocationId, '2026-01-01', '2026-01-09')).status).toBe(200);
+    expect(taking).toHaveBeenCalledTimes(1);
+    jest.restoreAllMocks();
   });
 });
 
