@@ -14,12 +14,15 @@ import { asSeenBy, type Booking, type BookingFilter } from './booking.ts';
 import { filtersByContent } from './questions.ts';
 import type { BookingKey, ListFilter, SoughtBookings } from './selection.ts';
 import { findStored, type StoredRow, type StoredWithKey, toStored } from './stored.ts';
-import { hashStored, listStored, selectBookings } from './stored-lists.ts';
+import { hashStored, listStored, type StoredHash, selectBookings } from './stored-lists.ts';
 
 const defaultDays = 31;
 const mostDays = 366;
-/** Bookings that `listForFeed` reads at a time; more would block the event loop for longer than a few milliseconds. */
-const readAtOnce = 500;
+/**
+ * Bookings that `listForFeed` reads at a time, and about the octets that they may have; more would block the event loop for longer
+ * than a few milliseconds, and take memory.
+ */
+const [readAtOnce, octetsAtOnce] = [500, 4_000_000];
 /** A booking with its position in a list. */
 type Listed = Booking & Pick<StoredWithKey, 'key'>;
 
@@ -126,21 +129,24 @@ export type OfFeed = BookingFilter & { from: Date; to: Date; most: number };
 
 /**
  * Lists bookings from one snapshot, in pieces, so that other requests are served in between.
+ * @param longest octets of its longest booking
  * @throws Forbidden for a display
  */
 export async function* listForFeed(
   db: Database,
   viewer: Viewer,
   { most, ...filter }: OfFeed,
+  longest = 0,
 ): AsyncGenerator<Booking[]> {
   checkReader(viewer);
+  const atOnce = Math.max(1, Math.min(readAtOnce, Math.floor(octetsAtOnce / longest)));
   const trx = await openSnapshot(db);
   try {
     let after: BookingKey | undefined;
-    for (let left = most; left > 0; left -= readAtOnce) {
-      const found = await listStored(trx, viewer, filter, { limit: Math.min(left, readAtOnce) - 1, after });
+    for (let left = most; left > 0; left -= atOnce) {
+      const found = await listStored(trx, viewer, filter, { limit: Math.min(left, atOnce) - 1, after });
       yield found.map((stored) => asSeenBy(viewer, stored));
-      if (found.length < readAtOnce) return;
+      if (found.length < atOnce) return;
       after = found.at(-1)?.key;
     }
   } finally {
@@ -152,12 +158,12 @@ export async function* listForFeed(
  * Hashes the result of `listForFeed`: the hash changes with every member, and differs between viewers with other rights.
  * @throws Forbidden for a display
  */
-export async function hashForFeed(db: Database, viewer: Viewer, { most, ...filter }: OfFeed): Promise<string> {
+export async function hashForFeed(db: Database, viewer: Viewer, { most, ...filter }: OfFeed): Promise<StoredHash> {
   checkReader(viewer);
   const stored = await hashStored(db, viewer, filter, { limit: most - 1, after: undefined });
   // Everything about the viewer that `asSeenBy` depends on.
   const rights = [maySeeAll(viewer) || viewer.personId, groupsOfDecider(viewer), viewer.hiddenRooms];
-  return `${JSON.stringify(rights)} ${stored}`;
+  return { ...stored, hash: `${JSON.stringify(rights)} ${stored.hash}` };
 }
 
 function withWindow(filter: SoughtBookings): ListFilter {

@@ -34,17 +34,25 @@ export async function listStored(
   return rows.map(toStored);
 }
 
-/** Hashes a page of `listStored`: while the hash is the same, so is the page. */
+/** A page of `listStored`: while the hash is the same, so is the page. The octets are those of all its rows, and of its longest one. */
+export type StoredHash = { hash: string; octets: number; longest: number };
+
+/** Hashes row by row: all rows as one text may be longer than PostgreSQL allows. */
 export async function hashStored(
   db: Database,
   viewer: Viewer,
   filter: ListFilter,
   page: PageRequest<BookingKey>,
-): Promise<string> {
-  const { rows } = await sql<{ hash: string }>`
-    select encode(sha256(convert_to(coalesce(string_agg(stored::text, ',' order by micros::bigint, id), ''), 'UTF8')), 'hex') as hash
-    from (${selectBookings(viewer, filter, page)}) as stored`.execute(db);
-  return rows[0]!.hash;
+): Promise<StoredHash> {
+  const { rows } = await sql<StoredHash>`
+    select encode(sha256(coalesce(string_agg(sha256(octets), '' order by micros::bigint, id), '')), 'hex') as hash,
+      coalesce(sum(length(octets)), 0)::float8 as octets, coalesce(max(length(octets)), 0) as longest
+    from (
+      select id, micros, convert_to(stored::text, 'UTF8') as octets
+      from (${selectBookings(viewer, filter, page)}) as stored
+      offset 0
+    ) as stored`.execute(db);
+  return rows[0]!;
 }
 
 /** The query of `listStored`. */

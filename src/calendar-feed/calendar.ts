@@ -7,6 +7,7 @@ import ical, {
   ICalEventTransparency,
 } from 'ical-generator';
 import { type Booking, busySubject, changeOfPlan, isActive } from '../bookings/service.ts';
+import { openSlices } from '../flow/slices.ts';
 import { clockTimeOf, localDateOf } from '../time/zones.ts';
 
 const refreshSeconds = 15 * 60;
@@ -23,8 +24,16 @@ const statuses = {
 /** RFC 5545, 3.1 allows no control characters but tabs and line breaks. */
 const clean = (text: string) => text.replaceAll(/[^\P{Cc}\t\r\n]/gu, '');
 
-const listed = (name: string, values: readonly string[] | null) =>
-  values && values.length > 0 ? [`${name}: ${values.join(', ')}`] : [];
+/** The most characters of a list of names, which may have hundreds. */
+const mostListed = 1_000;
+
+/** A list of names in a line; of a long one the first. */
+function listed(name: string, values: readonly string[] | null): string[] {
+  if (!values || values.length === 0) return [];
+  let length = 0;
+  const fitting = values.filter((value) => (length += value.length + 2) <= mostListed);
+  return [`${name}: ${[...fitting, ...(length > mostListed ? ['…'] : [])].join(', ')}`];
+}
 
 /** A time span in the zone, in German. The end has no date, as lessons end on the day on which they begin. */
 function spanText(start: Date, end: Date, timeZone: string): string {
@@ -98,7 +107,7 @@ function toEvent(booking: Booking) {
 }
 
 /** A part of the ETag; must increase when a new release writes other bytes for the same bookings. */
-export const edition = 4;
+export const edition = 5;
 
 const end = 'END:VCALENDAR';
 
@@ -115,10 +124,32 @@ function writePart(name: string, bookings: readonly Booking[]): string {
   return calendar.toString().slice(0, -end.length);
 }
 
-/** @param name the name of the calendar @param bookings the bookings as the viewer may see them, in pieces */
-export async function writeCalendar(name: string, bookings: AsyncIterable<Booking[]>): Promise<string> {
+/** Bookings that are written at once, and the most octets of a calendar. */
+const writtenAtOnce = 20;
+export const mostOctets = 10_000_000;
+
+/**
+ * Writes the first bookings, up to `mostOctets`.
+ * @param name the name of the calendar @param bookings the bookings as the viewer may see them, in pieces
+ * @param reader once it is aborted, nothing more is written
+ */
+export async function writeCalendar(
+  name: string,
+  bookings: AsyncIterable<Booking[]>,
+  reader: AbortSignal,
+): Promise<string> {
   const head = writePart(name, []);
   const parts = [head];
-  for await (const some of bookings) parts.push(writePart(name, some).slice(head.length));
-  return `${parts.join('')}${end}\r\n`;
+  const whole = () => `${parts.join('')}${end}\r\n`;
+  let octets = Buffer.byteLength(whole());
+  const pause = openSlices();
+  for await (const some of bookings)
+    for (let first = 0; first < some.length; first += writtenAtOnce) {
+      await pause();
+      const part = writePart(name, some.slice(first, first + writtenAtOnce)).slice(head.length);
+      octets += Buffer.byteLength(part);
+      if (octets > mostOctets || reader.aborted) return whole();
+      parts.push(part);
+    }
+  return whole();
 }

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
-import type { Context, Viewer } from '../context.ts';
+import type { Context } from '../context.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { toFields, upperFirst } from '../fields.ts';
 import { isKnown } from '../http/answers.ts';
@@ -8,7 +8,14 @@ import { id } from '../query-parameters.ts';
 import type { RestAnswer } from '../rest/answers.ts';
 import { countWrongToken } from '../rest/limits.ts';
 import { listOf, listRoute, pageAnswer } from '../rest/lists.ts';
-import { type DescribedAnswer, forDisplays, type Route, readIdempotencyKey, route } from '../rest/route.ts';
+import {
+  type DescribedAnswer,
+  forDisplays,
+  type RestCall,
+  type Route,
+  readIdempotencyKey,
+  route,
+} from '../rest/route.ts';
 import * as feed from './service.ts';
 import * as wire from './wire.ts';
 
@@ -58,13 +65,14 @@ export function admitTokens(context: Context): RequestHandler {
 /** Answers with the calendar of a feed, or 304 without writing it. */
 async function answerFeed(
   context: Context,
-  viewer: Viewer,
+  { viewer, headers, takePlace, signal }: RestCall,
   of: Parameters<typeof feed.readFeed>[2],
-  request: Request,
 ): Promise<RestAnswer> {
-  const { etag, write } = await feed.readFeed(context, viewer, of);
-  const body = isKnown(request.headers, etag) ? '' : await write();
-  return { status: 200, headers: { ETag: etag }, body };
+  const { etag, isLarge, write } = await feed.readFeed(context, viewer, of);
+  const answer = { status: 200, headers: { ETag: etag } };
+  if (isKnown(headers, etag)) return { ...answer, body: '' };
+  if (isLarge) await takePlace();
+  return { ...answer, body: await write(signal()) };
 }
 
 export const routes: Route[] = [
@@ -78,8 +86,8 @@ export const routes: Route[] = [
     type: 'text/calendar',
     answers: { 200: calendarAnswer },
     problems: { 403: forDisplays },
-    handle: async (context, { viewer, params, request }) => {
-      return await answerFeed(context, viewer, { resourceId: params.id }, request);
+    handle: async (context, call) => {
+      return await answerFeed(context, call, { resourceId: call.params.id });
     },
   }),
   listRoute({
@@ -143,9 +151,9 @@ export const routes: Route[] = [
     type: 'text/calendar',
     answers: { 200: calendarAnswer },
     problems: { 403: forDisplays },
-    handle: async (context, { viewer, query, request }) => {
-      const { Token: _token, ...of } = query;
-      return await answerFeed(context, viewer, toFields(of), request);
+    handle: async (context, call) => {
+      const { Token: _token, ...of } = call.query;
+      return await answerFeed(context, call, toFields(of));
     },
   }),
   listRoute({

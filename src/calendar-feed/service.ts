@@ -48,8 +48,9 @@ export const mostTokens = 20;
 const tokenBytes = 24;
 const daysBack = 31;
 const daysAhead = 366;
-/** The most events of a feed: more than 50 a day. */
+/** The most events of a feed: more than 50 a day; and the most octets of its bookings while it is not large. */
 export const mostEvents = 20_000;
+const mostSmall = 500_000;
 
 const hmacOf = (config: Context['config'], purpose: 'token' | 'ETag', text: string) =>
   createHmac('sha256', deriveKey(pepperOf(config), `calendar ${purpose}`))
@@ -262,13 +263,13 @@ export async function viewerOfToken(
   };
 }
 
-/** The ETag of a feed; `write` makes the file, which takes longer. */
-export type Feed = { etag: string; write(): Promise<string> };
+/** The ETag of a feed; `write` makes the file, which takes longer, until its reader has gone. */
+export type Feed = { etag: string; isLarge: boolean; write(reader: AbortSignal): Promise<string> };
 
 /**
  * The iCalendar file of a feed, with its bookings as the viewer may see them: from 31 days ago to 366 days ahead. The
  * window has whole days of UTC, so that the file stays equal within a day. Cancelled and released bookings are included, so
- * that calendar programs remove them. Only the first 20,000 bookings are included.
+ * that calendar programs remove them. Only the first 20,000 bookings are included, and of these the first 10 MB.
  * @throws Forbidden for a display; NotFound, also for a resource of another tenant
  */
 export async function readFeed(
@@ -284,11 +285,13 @@ export async function readFeed(
     to: new Date(today + daysAhead * dayLength),
     most: mostEvents,
   };
-  const state = [edition, name, await hashForFeed(db, viewer, wanted)];
+  const { hash, octets, longest } = await hashForFeed(db, viewer, wanted);
+  const state = [edition, name, hash];
   return {
     // The hash is keyed, because a client could otherwise test guesses of what private bookings are about.
     etag: `"${hmacOf(config, 'ETag', JSON.stringify(state)).toString('base64url')}"`,
     // The file may be newer than its ETag; the client's next request then gets a new ETag.
-    write: () => writeCalendar(name, listForFeed(db, viewer, wanted)),
+    write: (reader) => writeCalendar(name, listForFeed(db, viewer, wanted, longest), reader),
+    isLarge: octets > mostSmall,
   };
 }

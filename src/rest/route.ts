@@ -29,6 +29,8 @@ export type RestCall<Params = unknown, Query = unknown, Body = unknown> = Waiter
   requestId: string;
   /** For routes whose body is streamed. */
   request: Request;
+  /** Waits for a place for a large answer, which the call then has until it is sent. @throws LimitExceeded */
+  takePlace(): Promise<void>;
 };
 
 /** Descriptions of 403 that routes of several rooms share. */
@@ -194,8 +196,10 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
     for (const name of varies) response.vary(name);
     checkAccept(request, type);
     const values = readQuery(context, query, request, response, pattern);
+    const viewer = definition.anonymous ? noViewer : viewerOf(response);
+    const place = openAnswerPlace(context, response, viewer);
     const call = {
-      viewer: definition.anonymous ? noViewer : viewerOf(response),
+      viewer,
       params: readParams(params, request),
       query: values,
       body: undefined as unknown,
@@ -205,6 +209,7 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
       viewerNow: response.locals['viewerNow'],
       // Made on demand, because most handlers do not use it.
       signal: () => signalOf(response),
+      takePlace: place.take,
     };
     const forTenant = <T>(work: () => T): T => (definition.anonymous ? work() : workFor(call.viewer.mandatorId, work));
     let sent: unknown;
@@ -215,7 +220,6 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
         Object.assign(call, await forTenant(() => readChange(context, definition, reading, call, sent)));
       else call.body = readInput(body.schema, sent);
     }
-    const place = openAnswerPlace(context, response, definition.anonymous ? undefined : call.viewer);
     try {
       const handle = () =>
         waits(values) || definition.method !== 'GET'

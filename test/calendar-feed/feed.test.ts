@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import ICAL from 'ical.js';
 import { sql } from 'kysely';
 import nodeIcal, { type VEvent } from 'node-ical';
-import { listForFeed } from '../../src/bookings/service.ts';
+import { hashForFeed, listForFeed } from '../../src/bookings/service.ts';
 import type { Viewer } from '../../src/context.ts';
+import { LimitExceeded } from '../../src/errors.ts';
+import { openLargeAnswers } from '../../src/flow/large-answers.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
@@ -413,10 +415,10 @@ describe('GET resources/{id}/calendar.ics', () => {
     const sight = { groupIds: [], hiddenRooms: [] };
     const viewer = { mandatorId, personId: otherId, role: 'User', ...sight } as unknown as Viewer;
     let more = 0;
-    const list = async (most: number) => {
+    const list = async (most: number, longest?: number) => {
       const pages: number[] = [];
       const wanted = { resourceId: [room], from: inDays(0), to: inDays(9), most };
-      for await (const page of listForFeed(service.context.db, viewer, wanted)) {
+      for await (const page of listForFeed(service.context.db, viewer, wanted, longest)) {
         pages.push(page.length);
         // The list reads one snapshot, so it must not show this booking.
         await book(room, { start: inDays(8, 5 * ++more), end: inDays(8, 5 * more + 5) });
@@ -427,11 +429,13 @@ describe('GET resources/{id}/calendar.ics', () => {
       [500, 100],
       [500, 500, 500, 500, 19],
     ]);
+    // Of long bookings a piece has fewer.
+    expect(await list(250, 40_000)).toEqual([100, 100, 50]);
 
     const answer = await fetch(Url);
     const text = await answer.text();
     expect([...text.matchAll(/^(BEGIN|END):VCALENDAR\r$/gm)]).toHaveLength(2);
-    expect([...text.matchAll(/^BEGIN:VEVENT\r$/gm)]).toHaveLength(7 * 288 + 1 + 7);
+    expect([...text.matchAll(/^BEGIN:VEVENT\r$/gm)]).toHaveLength(7 * 288 + 1 + 10);
     const etag = answer.headers.get('etag') ?? '';
     const written = jest.spyOn(service.context.db, 'startTransaction');
     const known = await fetch(Url, { headers: { 'If-None-Match': etag } });
@@ -439,6 +443,41 @@ describe('GET resources/{id}/calendar.ics', () => {
     expect((await (await fetch(Url)).text()).length).toBe(text.length);
     expect(written).toHaveBeenCalledTimes(1);
     written.mockRestore();
+  });
+
+  test('a long feed is written once its call has one of the places of large answers; a short one and a 304 need none', async () => {
+    const [long, short] = [await makeRoom(), await makeRoom()];
+    const { Url } = await makeToken(long);
+    await sql`
+      insert into booking (mandator_id, resource_id, kind, status, origin, occupied, description)
+      select ${service.tenant.mandatorId}, ${long}, 'Booking', 'Confirmed', 'Api', tstzrange(at, at + interval '5 minutes'), repeat('.', 4000)
+      from generate_series(${inDays(1)}::timestamptz, ${inDays(1, 745)}, interval '5 minutes') as at`.execute(
+      service.context.db,
+    );
+    const { mandatorId } = service.tenant;
+    const viewer = { mandatorId, personId: otherId, role: 'User', groupIds: [], hiddenRooms: [] } as unknown as Viewer;
+    const wanted = { resourceId: [long], from: inDays(0), to: inDays(9), most: 1_000 };
+    const { octets, longest } = await hashForFeed(service.context.db, viewer, wanted);
+    expect([longest > 4_000, longest < 5_000, octets > 149 * longest, octets <= 150 * longest]).toEqual(
+      Array(4).fill(true),
+    );
+    const taking = jest.spyOn(service.context.once(openLargeAnswers), 'take');
+    const written = jest.spyOn(service.context.db, 'startTransaction');
+    taking.mockRejectedValueOnce(new LimitExceeded('All are taken.', 10));
+    const refused = await fetch(Url);
+    expect([refused.status, await refused.text(), written.mock.calls.length]).toEqual([
+      429,
+      expect.stringContaining('All are taken.'),
+      0,
+    ]);
+    const answer = await fetch(Url);
+    expect([...(await answer.text()).matchAll(/^BEGIN:VEVENT\r$/gm)]).toHaveLength(150);
+    expect([taking.mock.calls.length, written.mock.calls.length]).toEqual([2, 1]);
+    expect(await readKnown(Url, answer.headers.get('etag') ?? '')).toEqual(['', answer.headers.get('etag')]);
+    await book(short);
+    expect((await fetch((await makeToken(short)).Url)).status).toBe(200);
+    expect(taking).toHaveBeenCalledTimes(2);
+    jest.restoreAllMocks();
   });
 
   test('a usual credential replaces a token: 200, 404 for an unknown resource, 403 for a display', async () => {

@@ -24,7 +24,7 @@ let chunks: Chunks;
 /** The chunks that are in nobody's hands. */
 const free = new Set<Buffer>();
 let taken = 0;
-let begun = Promise.withResolvers<{ sent: Promise<void> }>();
+let begun = Promise.withResolvers<{ sent: Promise<boolean> }>();
 let server: http.Server;
 
 beforeAll(async () => {

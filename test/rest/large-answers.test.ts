@@ -44,8 +44,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** All places that the person may have. */
-const takeAll = () => Promise.all(range(8).map(() => places.take(holder)));
+const held: (() => void)[] = [];
+/** Takes so many of the 8 places that the person may have. */
+async function take(count: number): Promise<void> {
+  held.push(...(await Promise.all(range(count).map(() => places.take(holder)))));
+}
+function giveBack(): void {
+  for (const leave of held.splice(0)) leave();
+}
 
 /** The person's requests for a place from now on. */
 const spied = () => ({ take: jest.spyOn(places, 'take'), takeIfFree: jest.spyOn(places, 'takeIfFree') });
@@ -53,13 +59,16 @@ let asked: ReturnType<typeof spied>;
 beforeEach(() => {
   asked = spied();
 });
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => {
+  giveBack();
+  jest.restoreAllMocks();
+});
 
 const get = (path: string, caller = user, headers: Record<string, string> = {}) =>
   fetch(`${service.url}/school${path}`, { headers: { Authorization: `Bearer ${caller.token}`, ...headers } });
 
 test('a person that takes none of its large answers gets no more of them until it does: 429; small ones, and others, are answered', async () => {
-  const taken = await Promise.all(range(7).map(() => places.take(holder)));
+  await take(7);
   const client = net.connect(service.context.config.Port, '127.0.0.1').pause();
   client.write(`GET /school${large} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${user.token}\r\n\r\n`);
   await until('it is sent', () => asked.takeIfFree.mock.calls.length === 1);
@@ -73,27 +82,27 @@ test('a person that takes none of its large answers gets no more of them until i
   await until('it waits', () => asked.take.mock.calls.length === 9);
   client.destroy();
   expect((await (await waiting).text()).length).toBeGreaterThan(10_000_000);
-  for (const leave of taken) leave();
+  giveBack();
 });
 
 test('one that waits for its place is made again with it, and is then the same answer', async () => {
   const usual = await get(large);
   const etag = usual.headers.get('etag') ?? '';
   const text = await usual.text();
-  const taken = await takeAll();
+  await take(8);
   const known = await get(large, user, { 'If-None-Match': etag });
   expect([known.status, asked.take.mock.calls.length]).toEqual([304, 8]);
   const waiting = get(large);
   await until('it waits', () => asked.take.mock.calls.length === 9);
-  for (const leave of taken) leave();
+  giveBack();
   const answer = await waiting;
   expect([answer.status, answer.headers.get('etag')]).toEqual([200, etag]);
   expect((await answer.text()) === text).toBe(true);
-  for (const leave of await takeAll()) leave();
+  await take(8);
 });
 
 test('a change that has been done is answered, whatever its person has under way, and its answer counts', async () => {
-  const taken = await takeAll();
+  await take(8);
   const counted = jest.spyOn(places, 'takeAtOnce');
   const room = service.tenant.resources[1]?.id;
   const first = Date.parse(ahead('2027-03-01T08:00Z'));
@@ -110,6 +119,6 @@ test('a change that has been done is answered, whatever its person has under way
   expect(answer.status).toBe(201);
   expect(answer.text.length).toBeGreaterThan(2 ** 20);
   expect(counted).toHaveBeenCalledTimes(1);
-  for (const leave of taken) leave();
-  for (const leave of await takeAll()) leave();
+  giveBack();
+  await take(8);
 });
