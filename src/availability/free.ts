@@ -6,7 +6,7 @@ import { type BookingPolicy, listLimitFaults, listTimeFaults, occupies, policyOf
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { Malformed } from '../errors.ts';
-import { listOpenIntervals } from '../opening-hours/service.ts';
+import { listOpenIntervals, mostListed } from '../opening-hours/service.ts';
 import { type Resource, type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
@@ -77,7 +77,7 @@ export async function listFree(
   const { personId } = viewer;
   const bookable = rows.filter((room) => listLimitFaults(viewer, room, personId, [place], now).length === 0);
   const ids = bookable.map(({ id }) => id);
-  const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, horizon);
+  const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, horizon, mostListed);
   const free = bookable.flatMap(({ next, looked: _, policy, ...resource }) => {
     const open = hours.get(resource.id);
     const stretch = open?.find((one) => one.start <= from && one.end >= end);

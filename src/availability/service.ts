@@ -12,7 +12,7 @@ import { answerPerParent } from '../db/per-parent.ts';
 import { executePrepared } from '../db/prepared.ts';
 import { Malformed, parameterFault } from '../errors.ts';
 import { openSlices } from '../flow/slices.ts';
-import { listOpenIntervals, type OpenStretch } from '../opening-hours/service.ts';
+import { listOpenIntervals, mostListed, type OpenStretch } from '../opening-hours/service.ts';
 import { type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { dayLength } from '../time/days.ts';
 import { minute } from '../time/durations.ts';
@@ -79,7 +79,7 @@ export async function listAvailability(
     if (paused !== undefined) await paused;
   }
   const ids = booked.map(({ resource }) => resource.resourceId);
-  const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, to);
+  const hours = await listOpenIntervals(db, viewer.mandatorId, ids, from, to, mostListed);
   const always = Float64Array.of(begin, end);
   const openSpans = new Map<OpenStretch[], Spans>();
   const openOf = (id: number): Spans => {

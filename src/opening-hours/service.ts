@@ -16,7 +16,16 @@ import { checkDays, isUsual } from '../time/period.ts';
 import { localDateOf } from '../time/zones.ts';
 import { convertInParts, remember } from './conversion.ts';
 import type { OpenInterval } from './local-hours.ts';
-import { type Dates, hoursByResource, readHours, type StoredException, type StoredRule } from './stored.ts';
+import {
+  type Dates,
+  hoursByResource,
+  type LocationOfHours,
+  readHours,
+  type StoredException,
+  type StoredRule,
+  type Which,
+} from './stored.ts';
+import { dayOf } from './stretches.ts';
 
 export {
   applyHours,
@@ -31,54 +40,8 @@ export {
 } from './change.ts';
 export { hoursMembers, toNewException, toNewRule, type WrittenHours } from './schema.ts';
 export { hasRules } from './stored.ts';
+export { listOpenIntervals, mostListed, type OpenStretch } from './stretches.ts';
 export type { StoredException, StoredRule };
-
-/** A continuous time in which a resource is open. */
-export type OpenStretch = { start: Date; end: Date };
-
-/**
- * Lists when resources are open around [from, to], in the zones of their locations: the whole stretches that reach into the
- * window, in order and merged where they touch. Resources with the same hours share one array.
- *
- * A resource that is closed throughout has an empty array. A resource without known hours, because neither it nor its
- * location has a rule, is absent.
- */
-export async function listOpenIntervals(
-  db: Database,
-  mandatorId: number,
-  resourceIds: readonly number[],
-  from: Date,
-  to: Date,
-): Promise<Map<number, OpenStretch[]>> {
-  const open = new Map<number, OpenStretch[]>();
-  // Whatever the zone, and with the day after, which may cut the last night.
-  const dates = { from: addDays(dayOf(from), -2), to: addDays(dayOf(to), 2) };
-  const pause = openSlices();
-  for (const location of await readHours(db, mandatorId, { resourceIds }, dates)) {
-    const { timeZone, resources } = location;
-    const converted = { from: addDays(localDateOf(from, timeZone), -1), to: localDateOf(to, timeZone) };
-    const hoursOf = hoursByResource(location);
-    const convert = remember(async (hours) => merge(await convertInParts(hours, timeZone, converted, pause), from, to));
-    for (const [index, { id }] of resources.entries()) {
-      const paused = index === 0 ? undefined : pause();
-      if (paused !== undefined) await paused;
-      const hours = hoursOf(id);
-      if (hours.rules.length > 0) open.set(id, await convert(hours));
-    }
-  }
-  return open;
-}
-
-/** Joins `intervals`, sorted by start, that overlap or touch, and keeps those that reach into [from, to]. */
-function merge(intervals: readonly OpenStretch[], from: Date, to: Date): OpenStretch[] {
-  const stretches: OpenStretch[] = [];
-  for (const { start, end } of intervals) {
-    const last = stretches.at(-1);
-    if (last && start <= last.end) last.end = end > last.end ? end : last.end;
-    else stretches.push({ start, end });
-  }
-  return stretches.filter(({ start, end }) => start <= to && end >= from);
-}
 
 /** The hours of the active resources of a location, converted to UTC in `timeZone`. */
 export type LocationHours = {
@@ -175,10 +138,18 @@ async function hoursIn(
   return { from, to, resources: found };
 }
 
-type LocationOfHours = Awaited<ReturnType<typeof readHours>>[number];
-
 const zoneNamed = async (db: Database, viewer: Viewer, { timezoneLocationId: id }: HoursQuery) =>
   id === undefined ? undefined : await readZone(db, viewer, id);
+
+/** The locations that `readHours` finds, each with the zone used. */
+async function* readInZone(db: Database, viewer: Viewer, which: Which, query: HoursQuery) {
+  const locations = readHours(db, viewer.mandatorId, which, datesAround(query));
+  let [next, named] = await Promise.all([locations.next(), zoneNamed(db, viewer, query)]);
+  for (; !next.done; next = await locations.next()) {
+    const location = next.value;
+    yield { location, timeZone: named ?? (viewer.timeZone || location.timeZone) };
+  }
+}
 
 /**
  * Lists the opening hours of a location in the zone of the location that `timezoneLocationId` names, else of the viewer,
@@ -194,21 +165,24 @@ export async function listForLocation(
   query: HoursQuery,
 ): Promise<LocationHours> {
   const { viewer } = asker;
-  const [[location], named] = await Promise.all([
-    readHours(db, viewer.mandatorId, { locationId }, datesAround(query)),
-    zoneNamed(db, viewer, query),
-  ]);
-  const resources = location?.resources.filter(({ id }) => mayShow(viewer, id)) ?? [];
-  const ids = resources.map(({ id }) => id);
-  if (!location || !mayShowSome(viewer, ids)) throw noRecord('location');
-  const timeZone = named ?? (viewer.timeZone || location.timeZone);
-  return {
-    locationId: location.id,
-    locationName: location.name,
-    timeZone,
-    timeZoneSource: named === undefined && viewer.timeZone ? 'Person' : 'Location',
-    ...(await hoursIn(location, resources, query, timeZone, asker)),
-  };
+  let hours: LocationHours | undefined;
+  for await (const { location, timeZone } of readInZone(db, viewer, { locationId }, query)) {
+    const resources = location.resources.filter(({ id }) => mayShow(viewer, id));
+    const ids = resources.map(({ id }) => id);
+    if (!mayShowSome(viewer, ids)) continue;
+    const { resources: some, ...dates } = await hoursIn(location, resources, query, timeZone, asker);
+    hours ??= {
+      locationId: location.id,
+      locationName: location.name,
+      timeZone,
+      timeZoneSource: query.timezoneLocationId === undefined && viewer.timeZone ? 'Person' : 'Location',
+      ...dates,
+      resources: [],
+    };
+    hours.resources.push(...some);
+  }
+  if (!hours) throw noRecord('location');
+  return hours;
 }
 
 export type HoursOfResource = LocationHours['resources'][number];
@@ -216,13 +190,8 @@ export type HoursOfResource = LocationHours['resources'][number];
 const hoursOfResources = answerPerParent<Asker, HoursQuery, number, HoursOfResource>(
   async (db, resourceIds, { viewer: asker, asked }) => {
     const { viewer } = asker;
-    const [locations, named] = await Promise.all([
-      readHours(db, viewer.mandatorId, { resourceIds }, datesAround(asked)),
-      zoneNamed(db, viewer, asked),
-    ]);
     const found = new Map<number, HoursOfResource>();
-    for (const location of locations) {
-      const timeZone = named ?? (viewer.timeZone || location.timeZone);
+    for await (const { location, timeZone } of readInZone(db, viewer, { resourceIds }, asked)) {
       const { resources } = await hoursIn(location, location.resources, asked, timeZone, asker);
       for (const hours of resources) found.set(hours.resourceId, hours);
     }
@@ -244,8 +213,6 @@ export async function getHoursOf(
   if (!found) throw noRecord('resource');
   return found;
 }
-
-const dayOf = (instant: Date) => instant.toISOString().slice(0, 10);
 
 /** The dates that may be read, whatever the zone; arbitrary ones for dates that are refused later. */
 function datesAround(query: HoursQuery): Dates {

@@ -52,34 +52,33 @@ export function storedExceptions(mandatorId: number) {
 /** Local dates, inclusive. */
 export type Dates = { from: string; to: string };
 
-/** The holidays that close the location and overlap the dates. */
+/** The dates on which holidays close the location, as one range for all that overlap or touch: no list of holidays is too long. */
 function storedHolidays(mandatorId: number, locationId: RawBuilder<number>, { from, to }: Dates) {
-  return (
-    selectFrom('holiday')
-      .innerJoin('holiday_calendar as calendar', (join) =>
-        join.onRef('calendar.mandator_id', '=', 'holiday.mandator_id').onRef('calendar.id', '=', 'holiday.calendar_id'),
-      )
-      .where('holiday.mandator_id', '=', mandatorId)
-      .where('calendar.closes', '=', true)
-      .where('holiday.to_date', '>=', from)
-      .where('holiday.from_date', '<=', to)
-      // No holiday is longer, so that the index skips past ones.
-      .where('holiday.from_date', '>=', sql<string>`${from}::date - 366`)
-      .where(({ eb, or }) => or([eb('calendar.location_id', 'is', null), eb('calendar.location_id', '=', locationId)]))
-      .select(['holiday.from_date as fromDate', 'holiday.to_date as toDate'])
-      .orderBy('holiday.from_date')
-      .orderBy('holiday.id')
-  );
+  const ranges = selectFrom('holiday')
+    .innerJoin('holiday_calendar as calendar', (join) =>
+      join.onRef('calendar.mandator_id', '=', 'holiday.mandator_id').onRef('calendar.id', '=', 'holiday.calendar_id'),
+    )
+    .where('holiday.mandator_id', '=', mandatorId)
+    .where('calendar.closes', '=', true)
+    .where('holiday.to_date', '>=', from)
+    .where('holiday.from_date', '<=', to)
+    // No holiday is longer, so that the index skips past ones.
+    .where('holiday.from_date', '>=', sql<string>`${from}::date - 366`)
+    .where(({ eb, or }) => or([eb('calendar.location_id', 'is', null), eb('calendar.location_id', '=', locationId)]))
+    .select(sql`unnest(range_agg(daterange(holiday.from_date, holiday.to_date, '[]')))`.as('dates'));
+  return selectFrom(ranges.as('closing')).select([
+    sql<string>`lower(closing.dates)`.as('fromDate'),
+    sql<string>`upper(closing.dates) - 1`.as('toDate'),
+  ]);
 }
 
 /** Selects resources by id, or all active ones of a location. */
-type Which = { resourceIds: readonly number[] } | { locationId: number };
+export type Which = { resourceIds: readonly number[] } | { locationId: number };
 
-/**
- * Reads the locations of the resources: each with its selected resources by name, all their rules, and the exceptions and holidays
- * on the dates.
- */
-export async function readHours(db: Database, mandatorId: number, which: Which, dates: Dates) {
+/** The most that one statement reads for several resources: a few megabytes of rules, and 15 of exceptions. */
+const [mostRules, mostExceptions] = [20_000, 5_000];
+
+function selectHours(db: Database, mandatorId: number, which: Which, dates: Dates) {
   const own = 'locationId' in which;
   // One text: the client of PostgreSQL would make a list into one at each of its places, item by item.
   const ids = own ? '' : `{${which.resourceIds.join()}}`;
@@ -92,34 +91,70 @@ export async function readHours(db: Database, mandatorId: number, which: Which, 
     .where(own ? sql.ref<boolean>('resource.active') : chosen('resource.id'))
     .select(['resource.id', 'resource.name'])
     .orderBy('resource.name_key');
-  const locations = db
-    .selectFrom('location')
+  const rules = storedRules(mandatorId).where(({ eb, or }) =>
+    or([eb('opening_rule.resource_id', 'is', null), chosen('opening_rule.resource_id')]),
+  );
+  const exceptions = storedExceptions(mandatorId)
+    .where(({ eb, or }) =>
+      or([eb('opening_exception.resource_id', 'is', null), chosen('opening_exception.resource_id')]),
+    )
+    .where('opening_exception.to_date', '>=', dates.from)
+    .where('opening_exception.from_date', '<=', dates.to);
+  const somewhere = own
+    ? sql<number>`${which.locationId}`
+    : sql<number>`any(array(
+        select location_id from resource where mandator_id = ${mandatorId} and id = any(${ids}::integer[])))`;
+  const isMore = sql<boolean>`
+    exists (${rules.where('opening_rule.location_id', '=', somewhere).offset(mostRules)}) or
+    exists (${exceptions.where('opening_exception.location_id', '=', somewhere).offset(mostExceptions)})`;
+  // The lists of one resource and of its location are never too long: the limits of lists see to that.
+  const isOne = !own && which.resourceIds.length === 1;
+  // Without the offset, the condition would be evaluated at each of its places.
+  const size = sql<{ isMuch: boolean }>`(select ${isOne ? sql`false` : isMore} as "isMuch" offset 0)`.as<'size'>(
+    'size',
+  );
+  const isBounded = sql<boolean>`not size."isMuch"`;
+  return db
+    .selectFrom(['location', size])
     .where('location.mandator_id', '=', mandatorId)
     .where(({ exists }) => (own ? sql<boolean>`${location} = ${which.locationId}` : exists(resources)))
-    .select(['location.id', 'location.name', 'location.time_zone as timeZone'])
+    .select(['location.id', 'location.name', 'location.time_zone as timeZone', 'size.isMuch'])
     .select([
       jsonArrayFrom(resources).as('resources'),
       jsonArrayFrom(
-        storedRules(mandatorId)
-          .where('opening_rule.location_id', '=', location)
-          .where(({ eb, or }) => or([eb('opening_rule.resource_id', 'is', null), chosen('opening_rule.resource_id')]))
-          .orderBy('opening_rule.id'),
+        rules.where('opening_rule.location_id', '=', location).where(isBounded).orderBy('opening_rule.id'),
       ).as('rules'),
       jsonArrayFrom(
-        storedExceptions(mandatorId)
+        exceptions
           .where('opening_exception.location_id', '=', location)
-          .where(({ eb, or }) =>
-            or([eb('opening_exception.resource_id', 'is', null), chosen('opening_exception.resource_id')]),
-          )
-          .where('opening_exception.to_date', '>=', dates.from)
-          .where('opening_exception.from_date', '<=', dates.to)
+          .where(isBounded)
           .orderBy(sql`opening_exception.to_date - opening_exception.from_date`)
           .orderBy('opening_exception.id', 'desc'),
       ).as('exceptions'),
       jsonArrayFrom(storedHolidays(mandatorId, location, dates)).as('holidays'),
     ]);
-  return await executePrepared(db, 'opening hours', locations.compile());
 }
+
+/**
+ * Reads the locations of the resources: each with its selected resources by name, all their rules, and the exceptions and holidays
+ * on the dates. A location comes several times, each time with some of its resources, if there is more than fits into memory.
+ */
+export async function* readHours(
+  db: Database,
+  mandatorId: number,
+  which: Which,
+  dates: Dates,
+): AsyncGenerator<LocationOfHours> {
+  const query = selectHours(db, mandatorId, which, dates);
+  const locations = await executePrepared(db, 'opening hours', query.compile());
+  const ids = locations.flatMap(({ resources }) => resources.map(({ id }) => id));
+  if (!locations[0]?.isMuch || ids.length === 0) return yield* locations;
+  const half = Math.ceil(ids.length / 2);
+  for (const some of [ids.slice(0, half), ids.slice(half)])
+    if (some.length > 0) yield* readHours(db, mandatorId, { resourceIds: some }, dates);
+}
+
+export type LocationOfHours = Awaited<ReturnType<ReturnType<typeof selectHours>['execute']>>[number];
 
 /**
  * The hours that apply to a resource; in `all`, the holidays that close its location come after its exceptions. `own` is the part

@@ -9,7 +9,7 @@ import { checkUsageReader } from '../access.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { Malformed, parameterFault } from '../errors.ts';
-import { listOpenIntervals } from '../opening-hours/service.ts';
+import { listOpenIntervals, mostListed } from '../opening-hours/service.ts';
 import { listAllLocations, type ResourceFilter, selectResources } from '../tenants/service.ts';
 import { addDays, dateText, dayLength, mondayOf, readDate } from '../time/days.ts';
 import { checkDays } from '../time/period.ts';
@@ -130,6 +130,7 @@ async function readUse(
     rooms.map(({ id }) => id),
     new Date(first - 2 * dayLength),
     new Date(last + 3 * dayLength),
+    mostListed,
   );
   return await selectUse(db, viewer.mandatorId, { rooms, asked, open, step });
 }

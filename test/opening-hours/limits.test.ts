@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { sql } from 'kysely';
 import { openLargeAnswers } from '../../src/flow/large-answers.ts';
 import { listOpenIntervals } from '../../src/opening-hours/service.ts';
+import { readHours } from '../../src/opening-hours/stored.ts';
 import { toResourceHours, versionOf } from '../../src/opening-hours/wire.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Service, startService } from '../_util/service.ts';
+import { statementsOf } from '../_util/statements.ts';
 
 let service: Service;
 let admin: MasterData;
@@ -181,6 +183,103 @@ describe('over GraphQL', () => {
     }
     stop.abort();
     expect(text).not.toContain('"errors"');
+  });
+});
+
+describe('what is stored, however much,', () => {
+  const [from, to] = [new Date('2027-01-04T00:00Z'), new Date('2027-01-05T00:00Z')];
+  const day = { from: '2027-01-04', to: '2027-01-04' };
+  const window = `From=${from.toISOString()}&To=${to.toISOString()}`;
+
+  /** A site whose rooms each have so many exceptions for the day; the last one counts, and opens at the hour of the room's number. */
+  async function makeExceptionalSite(rooms: number, exceptions: number, periods: number) {
+    const LocationId = await makeSite(rooms);
+    const { db } = service.context;
+    await put(`${LocationId}/rules`, [{ Weekdays: [1, 2, 3, 4, 5, 6, 7], Opens: '00:00', Closes: '24:00' }]);
+    await sql`
+      insert into opening_exception (mandator_id, location_id, resource_id, from_date, to_date, closed, periods)
+      select mandator_id, location_id, room.id, ${day.from}, ${day.to}, false, (
+        select jsonb_agg(jsonb_build_object('opens', to_char(make_time((hour + number)::int % 24, 0, 0), 'HH24:MI'),
+          'closes', to_char(make_time((hour + number)::int % 24, 30, 0), 'HH24:MI')))
+        from generate_series(0, ${periods - 1}::int) as hour)
+      from (select *, row_number() over (order by name_key) - 1 as number from resource where location_id = ${LocationId}) as room,
+        generate_series(1, ${exceptions}::int)`.execute(db);
+    const found = await db
+      .selectFrom('resource')
+      .where('location_id', '=', LocationId)
+      .orderBy('name_key')
+      .select('id')
+      .execute();
+    return { LocationId, ids: found.map(({ id }) => id) };
+  }
+  const ofHours = (texts: readonly string[]) => texts.filter((text) => text.includes('opening_exception'));
+
+  test('is read in parts, with the same hours as at once', async () => {
+    const { LocationId, ids } = await makeExceptionalSite(12, 500, 1);
+    const { db } = service.context;
+    const parts: number[] = [];
+    for (const which of [{ resourceIds: ids }, { locationId: LocationId }, { resourceIds: ids.slice(0, 10) }])
+      for await (const { exceptions } of readHours(db, service.tenant.mandatorId, which, day))
+        parts.push(exceptions.length);
+    expect(parts).toEqual([3_000, 3_000, 3_000, 3_000, 5_000]);
+    const listed = await listOpenIntervals(db, service.tenant.mandatorId, ids, from, to);
+    const hourOf = (start: Date) => start.getUTCHours();
+    const opening = ids.map((id) =>
+      (listed.get(id) ?? []).map(({ start }) => start).filter((start) => start >= from && start < to),
+    );
+    // Berlin is an hour ahead; the room that opens at midnight there does so on the day before.
+    expect(opening.slice(1).map(([start]) => start && hourOf(start))).toEqual(range(11));
+    const { answer, texts } = await statementsOf(db, () => read(LocationId, day.from, day.to));
+    expect(ofHours(texts)).toHaveLength(3);
+    const resources = answer.body['Resources'] as { ResourceId: number; Intervals: { Opens: string }[] }[];
+    expect(resources.map(({ ResourceId, Intervals }) => [ResourceId, Intervals[0]?.Opens])).toEqual(
+      ids.map((id, number) => [id, clock(60 * number)]),
+    );
+  });
+
+  test('is read no further than 200,000 exceptions, periods and times; one room is always answered', async () => {
+    const { LocationId, ids } = await makeExceptionalSite(12, 1_000, 24);
+    const { db } = service.context;
+    const tooMuch = { status: 400, body: { Errors: [{ Field: null, Code: 'LimitExceeded' }] } };
+    const availability = `/availability?${window}`;
+    const { answer, texts } = await statementsOf(db, () => admin.get(`${availability}&LocationId=${LocationId}`));
+    expect(answer).toMatchObject(tooMuch);
+    // The whole, halves and quarters, of which the last is not read any more.
+    expect(ofHours(texts).length).toBeLessThanOrEqual(1 + 2 + 3);
+    expect(await admin.get(`/availability/free?From=${from.toISOString()}&LocationId=${LocationId}`)).toMatchObject(
+      tooMuch,
+    );
+    expect(await admin.get(`/usage/resources?From=${day.from}&To=${day.to}&LocationId=${LocationId}`)).toMatchObject(
+      tooMuch,
+    );
+    expect(await read(LocationId, day.from, day.to)).toMatchObject(tooMany);
+    const one = await statementsOf(db, () => admin.get(`${availability}&ResourceIds=${ids[0]}`));
+    expect([one.answer.status, ofHours(one.texts).length]).toEqual([200, 1]);
+    const user = masterData(service, await service.signIn());
+    const booking = { ResourceId: ids[0], Subject: 'Lab', Start: '2027-01-04T09:00:00Z', End: '2027-01-04T09:30:00Z' };
+    const book = () => user.post('/bookings', booking, { 'Idempotency-Key': crypto.randomUUID() });
+    expect([(await book()).status, (await book()).status]).toEqual([201, 409]);
+  });
+
+  test('holidays are read as ranges, one for all that overlap or touch', async () => {
+    const LocationId = await makeSite(1);
+    const { mandatorId } = service.tenant;
+    await sql`
+      with calendar as (
+        insert into holiday_calendar (mandator_id, location_id, name, closes) values (${mandatorId}, ${LocationId}, 'Many', true)
+        returning id)
+      insert into holiday (mandator_id, calendar_id, from_date, to_date, name)
+      select ${mandatorId}::integer, id, date '2027-01-01' + number % 5, date '2027-01-02' + number % 5, ''
+      from calendar, generate_series(1, 5000) as number
+      union all select ${mandatorId}::integer, id, date '2027-01-09', date '2027-01-09', '' from calendar`.execute(
+      service.context.db,
+    );
+    const dates = { from: '2027-01-03', to: '2027-01-20' };
+    const found = readHours(service.context.db, mandatorId, { locationId: LocationId }, dates);
+    expect((await found.next()).value?.holidays).toEqual([
+      { fromDate: '2027-01-02', toDate: '2027-01-06' },
+      { fromDate: '2027-01-09', toDate: '2027-01-09' },
+    ]);
   });
 });
 
