@@ -1,7 +1,6 @@
 /** Bookings on days that a holiday calendar closes: made before the calendar, or by an Admin. */
 import { type RawBuilder, sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
-import { occupies } from '../bookings/service.ts';
 import type { Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { boundsOf } from '../db/page-query.ts';
@@ -35,37 +34,58 @@ export async function listClosedBookings(
 ): Promise<Page<ClosedBooking>> {
   checkAdmin(viewer);
   const { locationId } = await getCalendar(db, viewer, calendarId);
-  const { rows } = await selectClosed(viewer, { id: calendarId, locationId }, page).execute(db);
+  const { rows } = await selectClosed(viewer.mandatorId, { id: calendarId, locationId }, page).execute(db);
   return toPage(closedBookingList, rows, page);
 }
 
-/** The query for the bookings, by the index of the times of each resource. */
+/** The time that a holiday closes at a location of this zone. */
+const closedTime = (timeZone: string) => sql`tstzrange(
+  holiday.from_date::timestamp at time zone ${sql.ref(timeZone)}, (holiday.to_date + 1)::timestamp at time zone ${sql.ref(timeZone)})`;
+
+/**
+ * The query for the bookings. Those of each resource are found by the index of its times, whose condition on the status it repeats,
+ * once for all holidays (the offset keeps PostgreSQL from another join). Only then they are put in order: the index of ids would lead
+ * through all bookings of the tenant.
+ */
 export function selectClosed(
-  { mandatorId }: Viewer,
+  mandatorId: number,
   { id, locationId }: { id: number; locationId: number | null },
   page: PageRequest,
 ): RawBuilder<ClosedBooking> {
   const { above = 0, below, isRising } = boundsOf(page, false);
+  const ofCalendar = sql`holiday.mandator_id = ${mandatorId} and holiday.calendar_id = ${id}`;
   return sql<ClosedBooking>`
-    select distinct on (booking.id) booking.id as "bookingId", resource.id as "resourceId",
-      resource.name as "resourceName", booking.subject, holiday.name as holiday,
-      lower(booking.occupied) + make_interval(mins => booking.setup_minutes) as start,
-      upper(booking.occupied) - make_interval(mins => booking.teardown_minutes) as "end"
-    from holiday
-    join location on location.mandator_id = holiday.mandator_id
-      and (${locationId}::integer is null or location.id = ${locationId})
-    join resource on resource.mandator_id = location.mandator_id and resource.location_id = location.id
-    join booking on booking.mandator_id = resource.mandator_id and booking.resource_id = resource.id
-      and ${occupies} and booking.occupied && tstzrange(now(), null)
-      and booking.occupied && tstzrange(holiday.from_date::timestamp at time zone location.time_zone,
-        (holiday.to_date + 1)::timestamp at time zone location.time_zone)
-    where holiday.mandator_id = ${mandatorId} and holiday.calendar_id = ${id} and booking.id > ${above}
-      ${below === undefined ? sql`` : sql`and booking.id < ${below}`}
-      and holiday.to_date >= current_date - 1
-      and not exists (
-        select from opening_exception as own
-        where own.mandator_id = resource.mandator_id and own.location_id = location.id
-          and (own.resource_id is null or own.resource_id = resource.id)
-          and (lower(booking.occupied) at time zone location.time_zone)::date between own.from_date and own.to_date)
-    order by booking.id ${isRising ? sql`` : sql`desc`} limit ${page.limit + 1}`;
+    with closed as materialized (
+      select location.id, location.time_zone, range_agg(${closedTime('location.time_zone')}) as times
+      from holiday
+      join location on location.mandator_id = holiday.mandator_id
+        and (${locationId}::integer is null or location.id = ${locationId})
+      where ${ofCalendar} and holiday.to_date >= current_date - 1
+      group by location.mandator_id, location.id
+    ), found as materialized (
+      select booking.id, resource.id as resource_id, resource.name, booking.subject, booking.occupied, closed.time_zone,
+        booking.setup_minutes, booking.teardown_minutes
+      from closed
+      join resource on resource.mandator_id = ${mandatorId} and resource.location_id = closed.id
+      cross join lateral (
+        select booking.id, subject, occupied, setup_minutes, teardown_minutes from booking
+        where booking.mandator_id = ${mandatorId} and booking.resource_id = resource.id
+          and booking.status in ('Confirmed', 'Tentative')
+          and booking.occupied && closed.times and booking.occupied && tstzrange(now(), null)
+        offset 0
+      ) as booking
+      where booking.id > ${above} ${below === undefined ? sql`` : sql`and booking.id < ${below}`}
+        and not exists (
+          select from opening_exception as own
+          where own.mandator_id = ${mandatorId} and own.location_id = closed.id
+            and (own.resource_id is null or own.resource_id = resource.id)
+            and (lower(booking.occupied) at time zone closed.time_zone)::date between own.from_date and own.to_date)
+    )
+    select id as "bookingId", resource_id as "resourceId", name as "resourceName", subject,
+      (select holiday.name from holiday
+        where ${ofCalendar} and found.occupied && ${closedTime('found.time_zone')}
+        order by holiday.from_date, holiday.id limit 1) as holiday,
+      lower(occupied) + make_interval(mins => setup_minutes) as start,
+      upper(occupied) - make_interval(mins => teardown_minutes) as "end"
+    from found order by id ${isRising ? sql`` : sql`desc`} limit ${page.limit + 1}`;
 }

@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { ListFilter } from '../../src/bookings/selection.ts';
 import { selectBookings } from '../../src/bookings/stored-lists.ts';
 import { at, openFrontDesk } from '../_util/front-desk.ts';
+import { type Plan, partsOf } from '../_util/plans.ts';
 
 const [tenants, perTenant] = [300, 60];
 let desk: Awaited<ReturnType<typeof openFrontDesk>>;
@@ -40,9 +41,6 @@ afterAll(async () => {
   await client.end();
   await desk.close();
 });
-
-type Plan = { 'Index Cond'?: string; 'Index Name'?: string; 'Relation Name'?: string; Plans?: Plan[] };
-const partsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(partsOf)];
 
 test('a search looks into no index for the bookings of all tenants', async () => {
   const filter: ListFilter = { search: 'Number', from: at(0, 0), to: at(7, 0) };

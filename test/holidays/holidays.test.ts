@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { selectClosed } from '../../src/holidays/closed-bookings.ts';
 import { readDueCalendars } from '../../src/holidays/service.ts';
 import { applyTenantFile, readTenantFile } from '../../src/tenants/service.ts';
 import { nextYear } from '../_util/ahead.ts';
@@ -11,6 +12,7 @@ import { makeTenant } from '../_util/factories.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { type Nameserver, startNameserver } from '../_util/nameserver.ts';
+import { type Plan, partsOf } from '../_util/plans.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
@@ -224,6 +226,26 @@ describe('a calendar that is sent', () => {
       { id: Id },
     );
     expect(graph.data).toEqual({ bookingsInHolidays: { nodes: [{ subject: 'Chor 26', holiday: 'Weihnachten' }] } });
+  });
+
+  test('finds them by the index of the times of each resource', async () => {
+    const { Id } = await make({ Ics: christmas });
+    const query = selectClosed(
+      service.tenant.mandatorId,
+      { id: Number(Id), locationId: null },
+      { limit: 50, after: undefined },
+    );
+    const plan = await service.context.db.transaction().execute(async (trx) => {
+      await sql`set local enable_seqscan = off`.execute(trx);
+      const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Plan }] }>`explain (format json) ${query}`.execute(trx);
+      return partsOf(rows[0]!['QUERY PLAN'][0].Plan);
+    });
+    expect(plan.filter((part) => part['Relation Name'] === 'booking')).toMatchObject([
+      {
+        'Index Name': 'booking_no_overlap',
+        'Index Cond': expect.stringMatching(/resource_id = .*occupied && closed\.times.*occupied && tstzrange/),
+      },
+    ]);
   });
 
   test.each<[string, object, string]>([
