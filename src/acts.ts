@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Act } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
-import { isForgotten } from './db/portions.ts';
+import { deletePortions, isForgotten } from './db/portions.ts';
 import { upperFirst } from './fields.ts';
 
 /** The kinds of records that acts are about, in the order of the contract. */
@@ -172,7 +172,7 @@ export async function recordOperatorActs(
       .execute();
 }
 
-/** Deletes acts from before an instant, some thousands at most. */
-export async function forgetActs(db: Database, before: Date): Promise<void> {
-  await sql`delete from audit where ${isForgotten('audit', sql`at < ${before}`)}`.execute(db);
+/** Deletes acts from before an instant. */
+export async function forgetActs(db: Database, before: Date, signal?: AbortSignal): Promise<void> {
+  await deletePortions(db, sql`delete from audit where ${isForgotten('audit', sql`at < ${before}`)}`, signal);
 }

@@ -44,8 +44,8 @@ export type ActFilter = {
 export const actList: List<RecordedAct> = { name: 'audit', key: longIdKey, keyOf: ({ id }) => id };
 
 /** Deletes acts that are older than `days`. */
-export const forgetOldActs = (db: Database, days: number): Promise<void> =>
-  forgetActs(db, new Date(Date.now() - days * dayLength));
+export const forgetOldActs = (db: Database, days: number, signal?: AbortSignal): Promise<void> =>
+  forgetActs(db, new Date(Date.now() - days * dayLength), signal);
 
 const selectActs = (db: Database, { mandatorId }: Viewer) =>
   db

@@ -7,6 +7,6 @@ export const sweeps: readonly Sweep[] = [
     name: 'forget old acts',
     every: hour,
     isAlone: true,
-    run: ({ work, config }) => forgetOldActs(work, config.Limits.AuditDays),
+    run: ({ work, config, signal }) => forgetOldActs(work, config.Limits.AuditDays, signal),
   },
 ];

@@ -7,12 +7,12 @@ export const sweeps: readonly Sweep[] = [
     name: 'forget old mail notifications',
     every: minute,
     isAlone: true,
-    run: ({ work, config }) => forgetOldNotifications(work, config.Limits.NotificationDays),
+    run: ({ work, config, signal }) => forgetOldNotifications(work, config.Limits.NotificationDays, signal),
   },
   {
     name: 'forget refused mail notifications',
     every: minute,
     isAlone: true,
-    run: ({ work }) => forgetRefusedNotifications(work),
+    run: ({ work, signal }) => forgetRefusedNotifications(work, undefined, signal),
   },
 ];

@@ -2,11 +2,12 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { daysAgo } from '../db/days-ago.ts';
-import { isForgotten } from '../db/portions.ts';
+import { deletePortions, isForgotten } from '../db/portions.ts';
 
-/** Deletes problems that were settled more than `days` ago, some thousands at most. */
-export async function forgetProblems(db: Database, days: number): Promise<void> {
-  await sql`delete from room_problem where ${isForgotten('room_problem', sql`done_at < ${daysAgo(days)}`)}`.execute(db);
+/** Deletes problems that were settled more than `days` ago. */
+export async function forgetProblems(db: Database, days: number, signal?: AbortSignal): Promise<void> {
+  const portion = sql`delete from room_problem where ${isForgotten('room_problem', sql`done_at < ${daysAgo(days)}`)}`;
+  await deletePortions(db, portion, signal);
 }
 
 export const problemFigures = {

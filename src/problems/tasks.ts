@@ -7,7 +7,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'forget settled problems of rooms',
     every: hour,
     isAlone: true,
-    run: ({ work, config }) => forgetProblems(work, config.Limits.ProblemDays),
+    run: ({ work, config, signal }) => forgetProblems(work, config.Limits.ProblemDays, signal),
     figures: problemFigures,
   },
 ];

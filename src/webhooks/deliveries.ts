@@ -8,7 +8,7 @@ import { daysAgo } from '../db/days-ago.ts';
 import { pageById } from '../db/page-query.ts';
 import { type List, longIdKey, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { type IdOfParent, readPerParent, type SelectOfParent } from '../db/per-parent.ts';
-import { isForgotten } from '../db/portions.ts';
+import { deletePortions, isForgotten } from '../db/portions.ts';
 import type { MessageKind } from './kinds.ts';
 import type { Answer, Message } from './sending.ts';
 import type { WebhookKey } from './waiting.ts';
@@ -110,8 +110,9 @@ export async function getDelivery(db: Database, viewer: Viewer, webhookId: numbe
   return toDelivery(await deliveriesOf(db, viewer, webhookId).where('id', '=', id).executeTakeFirstOrThrow());
 }
 
-/** Deletes deliveries that are older than `keptDays`, some thousands at most. */
-export async function forgetDeliveries(db: Database): Promise<void> {
-  await sql`
-    delete from webhook_delivery where ${isForgotten('webhook_delivery', sql`at < ${daysAgo(keptDays)}`)}`.execute(db);
+/** Deletes deliveries that are older than `keptDays`. */
+export async function forgetDeliveries(db: Database, signal?: AbortSignal): Promise<void> {
+  const portion = sql`
+    delete from webhook_delivery where ${isForgotten('webhook_delivery', sql`at < ${daysAgo(keptDays)}`)}`;
+  await deletePortions(db, portion, signal);
 }

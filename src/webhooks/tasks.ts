@@ -29,5 +29,10 @@ export const sweeps: readonly Sweep[] = [
     figures: webhookFigures,
   },
   { name: 'give times to waiting events', every: 10 * minute, isAlone: true, run: ({ work }) => giveTimes(work) },
-  { name: 'forget old deliveries of events', every: minute, isAlone: true, run: ({ work }) => forgetDeliveries(work) },
+  {
+    name: 'forget old deliveries of events',
+    every: minute,
+    isAlone: true,
+    run: ({ work, signal }) => forgetDeliveries(work, signal),
+  },
 ];

@@ -238,6 +238,21 @@ test('an act is forgotten after the days of the setting', async () => {
   expect((await read()).map(({ Id }) => Id)).toEqual([latest.Id]);
 });
 
+test('all old acts are forgotten at once, however many there are, unless the process must stop', async () => {
+  const { db } = service.context;
+  await sql`
+    insert into audit (mandator_id, request_id, action, subject, subject_id, subject_name, changes, at)
+    select ${service.tenant.mandatorId}, 'many', 'change location', 'Location', 1, 'Site', '[]', now() - interval '731 days'
+    from generate_series(1, 5001)`.execute(db);
+  const forget = async (signal?: AbortSignal) => {
+    await forgetOldActs(db, service.context.config.Limits.AuditDays, signal);
+    const { rows } = await sql`select from audit where request_id = 'many'`.execute(db);
+    return rows.length;
+  };
+  expect(await forget(AbortSignal.abort())).toBe(5_001);
+  expect(await forget()).toBe(0);
+});
+
 test('an old act that a transaction holds delays no others, and is forgotten later; those of a resting tenant stay', async () => {
   const { db } = service.context;
   const resting = await makeTenant(db, { code: 'resting' });

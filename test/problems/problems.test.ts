@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createClient } from 'graphql-sse';
+import { sql } from 'kysely';
 import { forgetProblems, mostOpen, problemFigures } from '../../src/problems/service.ts';
 import { type Device, pairDevice } from '../_util/displays.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
@@ -93,6 +94,11 @@ test('an Admin settles a problem, and opens it again; the audit tells of it, and
     .updateTable('room_problem')
     .set({ done_at: new Date('2026-01-01') })
     .execute();
+  // However many there are.
+  await sql`
+    insert into room_problem (mandator_id, resource_id, display_id, key, kind, reported_at, done_at, done_by)
+    select mandator_id, resource_id, display_id, 'copy ' || copy, kind, reported_at, done_at, done_by
+    from room_problem, generate_series(1, 5000) as copy`.execute(db);
   await forgetProblems(db, 30);
   expect(await list()).toEqual([]);
 });

@@ -912,6 +912,15 @@ describe('what was sent', () => {
       db,
     );
     await forgetDeliveries(db);
-    expect(await deliveries(made)).toHaveLength(1);
+    const [kept] = await deliveries(made);
+    expect(await deliveries(made)).toEqual([kept]);
+    // However many there are.
+    await sql`
+      insert into webhook_delivery (mandator_id, webhook_id, message_id, kind, attempt, at, milliseconds)
+      select mandator_id, webhook_id, message_id, kind, attempt, now() - interval '8 days', milliseconds
+      from webhook_delivery, generate_series(1, 5001) where id = ${kept!['Id']}`.execute(db);
+    await forgetDeliveries(db);
+    const { rows } = await sql`select from webhook_delivery where webhook_id = ${made.Id}`.execute(db);
+    expect(rows).toHaveLength(1);
   });
 });
