@@ -17,13 +17,13 @@ import { localDateOf } from '../time/zones.ts';
 import { convertInParts, remember } from './conversion.ts';
 import type { OpenInterval } from './local-hours.ts';
 import {
+  type ChosenRooms,
   type Dates,
   hoursByResource,
   type LocationOfHours,
   readHours,
   type StoredException,
   type StoredRule,
-  type Which,
 } from './stored.ts';
 import { dayOf } from './stretches.ts';
 
@@ -142,7 +142,7 @@ const zoneNamed = async (db: Database, viewer: Viewer, { timezoneLocationId: id 
   id === undefined ? undefined : await readZone(db, viewer, id);
 
 /** The locations that `readHours` finds, each with the zone used. */
-async function* readInZone(db: Database, viewer: Viewer, which: Which, query: HoursQuery) {
+async function* readInZone(db: Database, viewer: Viewer, which: ChosenRooms, query: HoursQuery) {
   const locations = readHours(db, viewer.mandatorId, which, datesAround(query));
   let [next, named] = await Promise.all([locations.next(), zoneNamed(db, viewer, query)]);
   for (; !next.done; next = await locations.next()) {

@@ -73,12 +73,12 @@ function storedHolidays(mandatorId: number, locationId: RawBuilder<number>, { fr
 }
 
 /** Selects resources by id, or all active ones of a location. */
-export type Which = { resourceIds: readonly number[] } | { locationId: number };
+export type ChosenRooms = { resourceIds: readonly number[] } | { locationId: number };
 
 /** The most that one statement reads for several resources: a few megabytes of rules, and 15 of exceptions. */
 const [mostRules, mostExceptions] = [20_000, 5_000];
 
-function selectHours(db: Database, mandatorId: number, which: Which, dates: Dates) {
+function selectHours(db: Database, mandatorId: number, which: ChosenRooms, dates: Dates) {
   const own = 'locationId' in which;
   // One text: the client of PostgreSQL would make a list into one at each of its places, item by item.
   const ids = own ? '' : `{${which.resourceIds.join()}}`;
@@ -142,7 +142,7 @@ function selectHours(db: Database, mandatorId: number, which: Which, dates: Date
 export async function* readHours(
   db: Database,
   mandatorId: number,
-  which: Which,
+  which: ChosenRooms,
   dates: Dates,
 ): AsyncGenerator<LocationOfHours> {
   const query = selectHours(db, mandatorId, which, dates);
