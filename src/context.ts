@@ -90,7 +90,7 @@ export type Context = {
   config: Config;
   log: Log;
   db: Database;
-  /** A pool of its own for storing large request bodies. */
+  /** A pool of its own, whose statements may take a minute, for storing large request bodies and for erasing persons. */
   uploads: Database;
   /** A pool of its own for recording notifications, for which mail servers wait. */
   inbox: Database;

@@ -36,6 +36,15 @@ export const lessonMatches = (
     @@ ${query(mandatorId, sql`${from}::timestamptz - interval '24 hours'`, sql`${to}::timestamptz`, questions)}
   and lesson.beginn > ${from}::timestamptz - interval '24 hours' and lesson.beginn < ${to} and lesson.ende > ${from}`;
 
+/** The condition that a lesson which begins between the two instants names the teacher, in any case. */
+export const namesTeacher = (
+  mandatorId: number,
+  first: RawBuilder<unknown>,
+  last: RawBuilder<unknown>,
+  name: RawBuilder<string>,
+): RawBuilder<boolean> => sql`
+  ${termsOfLesson} @@ search_query(${mandatorId}, ${first}, ${last}, null, ${name}, null, null)`;
+
 const termsOfBooking = sql`
   search_terms(booking.mandator_id, lower(booking.occupied), null, null, null, booking.subject, booking.description)`;
 

@@ -66,7 +66,7 @@ export {
 } from './reading.ts';
 export { forgetBookings, forgetOldBookings, type RetentionWork } from './retention.ts';
 export { listLimitFaults, listTimeFaults } from './rules.ts';
-export { lessonMatches } from './search.ts';
+export { lessonMatches, namesTeacher } from './search.ts';
 export { endOfBooking, occupies, occupiesAs, startOfBooking } from './status.ts';
 export { filterOfTimetable } from './timetable.ts';
 export { forgetOldUndos, undoBooking } from './undo.ts';

@@ -24,7 +24,7 @@ export const addTypes: AddTypes = (builder) => {
         'Erases the personal data of a person for good, for Admins; its bookings stay, without the name and address. Repeating it changes nothing, except that it removes further names.',
       resolve: (_root, { id, version, alsoKnownAs }, call) => {
         const { AlsoKnownAs } = readInput(erasure, { AlsoKnownAs: alsoKnownAs ?? [] });
-        return erasePerson(call.context.db, call, id, version == null ? undefined : [version], AlsoKnownAs);
+        return erasePerson(call.context, call, id, version == null ? undefined : [version], AlsoKnownAs);
       },
     }),
   );

@@ -23,10 +23,10 @@ export const routes: Route[] = [
       409: 'The tenant would have no active Admin left, or the person is that of a display.',
       412: versionProblems[412],
     },
-    handle: async ({ db }, call) => {
+    handle: async (context, call) => {
       const versions = readOptionalIfMatch(call.headers);
       return recordAnswer(
-        erased.toRecord(await erasePerson(db, call, call.params.id, versions, call.body.AlsoKnownAs)),
+        erased.toRecord(await erasePerson(context, call, call.params.id, versions, call.body.AlsoKnownAs)),
       );
     },
   }),

@@ -8,10 +8,10 @@
 import { sql } from 'kysely';
 import { checkAdmin } from '../access.ts';
 import { recordAct } from '../acts.ts';
-import { forgetOrganizer } from '../bookings/service.ts';
+import { forgetOrganizer, type OrganizerNames } from '../bookings/service.ts';
 import { deleteTokensOf } from '../calendar-feed/service.ts';
-import type { Act, Versions } from '../context.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Act, Context, Versions } from '../context.ts';
+import type { Transaction } from '../db/database.ts';
 import { forgetKeysOf } from '../db/idempotency.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { InvalidInput } from '../errors.ts';
@@ -50,6 +50,26 @@ function refuseOthers(alsoKnownAs: readonly string[], ofOthers: readonly string[
 }
 
 /**
+ * Removes the names from lessons, bookings and mail items.
+ * @param id null for a person who has been erased before
+ * @returns how many bookings and mail items have changed
+ */
+async function forgetNames(
+  trx: Transaction,
+  mandatorId: number,
+  id: number | null,
+  organizer: OrganizerNames,
+): Promise<number> {
+  const { names } = organizer;
+  await holdImports(trx, mandatorId);
+  const lessons = await findLessonsNaming(trx, mandatorId, names);
+  const taught = lessons.flatMap(({ bookingId }) => bookingId ?? []);
+  const bookings = await forgetOrganizer(trx, mandatorId, { id, organizer, taught });
+  await removeTeachers(trx, mandatorId, names, lessons);
+  return bookings + (await forgetMailOrganizer(trx, mandatorId, organizer));
+}
+
+/**
  * Erases a person. If it has been erased already, only the further names are erased, whatever version is named: the first
  * erasure did not know them, or they came back since.
  * @param alsoKnownAs names besides its own by which lessons name the person as a teacher, and further addresses
@@ -57,7 +77,7 @@ function refuseOthers(alsoKnownAs: readonly string[], ofOthers: readonly string[
  * for the last active Admin, and for the person of a display; Unavailable while an import runs
  */
 export function erasePerson(
-  db: Database,
+  { uploads }: Pick<Context, 'uploads'>,
   act: Act,
   id: number,
   expected: Versions,
@@ -65,7 +85,8 @@ export function erasePerson(
 ): Promise<PersonRecord> {
   checkAdmin(act.viewer);
   const { mandatorId } = act.viewer;
-  return transactOrGiveUp(db, 'A booking or lesson of this person', async (trx) => {
+  // A tenant with millions of bookings needs longer than a request usually has.
+  return transactOrGiveUp(uploads, 'A booking or lesson of this person', async (trx) => {
     const { erased, before } = await erasePersonRecord(trx, act, id, expected);
     if (before) {
       await deletePinsOf(trx, mandatorId, id);
@@ -81,12 +102,8 @@ export function erasePerson(
     const names = all.filter((name) => !ofOthers.includes(name));
     const organizer = { emails: [...(before ? [before.email] : []), ...alsoKnownAs], names };
     const tokens = await deleteTokensOf(trx, mandatorId, id, names);
-    await holdImports(trx, mandatorId);
-    const taught = await findLessonsNaming(trx, mandatorId, names);
-    const bookings = await forgetOrganizer(trx, mandatorId, { id: before?.id ?? null, organizer, taught });
-    await removeTeachers(trx, mandatorId, names);
-    const items = await forgetMailOrganizer(trx, mandatorId, organizer);
-    if (!before && tokens + bookings + items > 0)
+    const copies = await forgetNames(trx, mandatorId, before?.id ?? null, organizer);
+    if (!before && tokens + copies > 0)
       await recordAct(trx, act, 'erase person', { noun: 'Person', id, personId: id });
     return erased;
   });

@@ -2,8 +2,9 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { CompiledQuery, sql } from 'kysely';
+import pg from 'pg';
 import { ahead } from '../_util/ahead.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
@@ -11,6 +12,7 @@ import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
+import { statementsOf } from '../_util/statements.ts';
 
 type Tree = Record<string, unknown>;
 let service: Service;
@@ -78,6 +80,35 @@ async function storeLesson(sender: { Id: number }, hours: number, teachers: stri
     service.context.db,
   );
 }
+
+/** As many lessons of others, which nobody has changed. */
+async function storeUnchanged(sender: { Id: number }, count: number): Promise<void> {
+  const { mandatorId, resources } = service.tenant;
+  const room = resources[1]!.id;
+  await sql`
+    with job as (
+      insert into lesson_job (mandator_id, job_id, batch_id, created_by)
+      values (${mandatorId}, 'Unchanged', gen_random_uuid(), ${sender.Id}) returning id
+    ), booked as (
+      insert into booking (mandator_id, resource_id, kind, status, origin, occupied)
+      select ${mandatorId}, ${room}, 'Lesson', 'Confirmed', 'Import', tstzrange(begins, begins + interval '1 hour')
+      from generate_series(1, ${count}) as n, lateral (select ${slot(1_000)}::timestamptz + n * interval '1 hour' as begins) as at
+      returning id, occupied
+    )
+    insert into lesson (mandator_id, job, lektion_id, booking_id, resource_id, beginn, ende, status, lehrpersonen)
+    select ${mandatorId}, job.id, booked.id, booked.id, ${room}, lower(occupied), upper(occupied), 'Geplant', array['E. Noether']
+    from job, booked`.execute(service.context.db);
+}
+
+type Plan = {
+  Filter?: string;
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+};
+const partsOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(partsOf)];
 
 /** The columns that can hold a text: `table.column`. */
 async function listTextColumns(): Promise<string[]> {
@@ -300,6 +331,62 @@ describe('an erased person', () => {
     expect(acts).toEqual([
       expect.objectContaining({ request_id: 'removed', action: 'erase person', subject_id: grace.Id }),
     ]);
+  });
+
+  test('is found by indexes: names are compared in no lessons but the changed ones, and in no bookings of lessons', async () => {
+    const { db } = service.context;
+    const grace = await makePerson({ TeacherCode: 'HOPI' });
+    await storeLesson(grace, 600, ['hopi'], []);
+    const others = 500;
+    await storeUnchanged(grace, others);
+    await sql`analyze lesson, booking`.execute(db);
+    const sent = jest.spyOn(pg.Client.prototype, 'query');
+    expect((await erase(grace)).status).toBe(200);
+    const statements = sent.mock.calls.flatMap(([text, values]) =>
+      /\bname_key\b/.test(String(text)) && /\b(from|join|update) (lesson|booking)\b/.test(String(text))
+        ? [CompiledQuery.raw(`explain (analyze, format json) ${text}`, values as unknown as unknown[])]
+        : [],
+    );
+    sent.mockRestore();
+    expect(statements).toHaveLength(3);
+    const trx = await db.startTransaction().execute();
+    await sql`set local enable_seqscan = off`.execute(trx);
+    const parts: Plan[] = [];
+    for (const statement of statements) {
+      const { rows } = await trx.executeQuery<{ 'QUERY PLAN': [{ Plan: Plan }] }>(statement);
+      parts.push(...partsOf(rows[0]!['QUERY PLAN'][0].Plan));
+    }
+    await trx.rollback().execute();
+    const comparing = parts.filter(({ Filter = '' }) => /normalize/i.test(Filter));
+    expect(comparing.length).toBeGreaterThan(1);
+    const compared = comparing.map(
+      ({
+        'Actual Rows': found,
+        'Rows Removed by Filter': removed = 0,
+        'Actual Loops': loops,
+        'Relation Name': table,
+      }) => (table ? (found + removed) * loops : loops),
+    );
+    expect(Math.max(...compared)).toBeLessThan(others);
+  });
+
+  test('is erased by statements that may take a minute, over both fronts', async () => {
+    const { uploads } = service.context;
+    const { rows } = await sql<{ timeout: string }>`
+      select current_setting('statement_timeout') as timeout`.execute(uploads);
+    expect(rows).toEqual([{ timeout: '1min' }]);
+    const statements = async (work: () => Promise<{ status: number }>) => {
+      const { answer, texts } = await statementsOf(uploads, work);
+      return [answer.status, texts.some((text) => text.includes('update lesson set'))];
+    };
+    const [one, other] = [await makePerson(), await makePerson()];
+    expect(await statements(() => erase(one))).toEqual([200, true]);
+    const { ask } = admin;
+    const overGraphql = async () => {
+      const { data } = await ask(`mutation { erasePerson(id: "${other.Id}") { __typename } }`);
+      return { status: data ? 200 : 500 };
+    };
+    expect(await statements(overGraphql)).toEqual([200, true]);
   });
 
   test.each(['at once', 'later'])(
