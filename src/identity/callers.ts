@@ -10,6 +10,7 @@ import type { Assertion } from './external.ts';
 import type { PinHolder } from './guesses.ts';
 import { howToSignIn } from './modes.ts';
 import { usablePins } from './pins.ts';
+import { isNewUse, recordPinUse } from './uses.ts';
 
 /** The expiry of a credential that has none. */
 export const farFuture = new Date(8.64e15);
@@ -35,21 +36,27 @@ const activePersons = (db: Database) =>
     .select(viewerColumns)
     .$narrowType<Pick<Viewer, 'role'>>();
 
-/** The holder of a valid PIN. @throws NotAuthenticated */
+/**
+ * The holder of a valid PIN. @throws NotAuthenticated
+ * @param shown.isSent the call carries the PIN itself, which is a use of it
+ */
 export async function readHolder(
-  { db, config }: Context,
+  context: Context,
   { mandator, personId, pinId }: PinHolder,
-  { credential, expiresAt }: Pick<Viewer, 'credential' | 'expiresAt'>,
+  { credential, expiresAt, isSent = false }: Pick<Viewer, 'credential' | 'expiresAt'> & { isSent?: boolean },
 ): Promise<Viewer> {
+  const { db, config } = context;
   const row = await usablePins(db)
     .where('mandator.code', '=', mandator)
     .where('pin.id', '=', pinId)
     .where('person.id', '=', personId)
     .select([...viewerColumns, 'pin.id as pinId', 'pin.expires_at as pinExpiresAt'])
+    .select(isNewUse(sql.ref('pin.last_used_at')).as('isNew'))
     .$narrowType<Pick<Viewer, 'role'>>()
     .executeTakeFirst();
   if (!row) throw new NotAuthenticated(`The PIN of this call is no longer valid; ${howToSignIn(config)}`);
-  const { pinExpiresAt, ...viewer } = row;
+  const { pinExpiresAt, isNew, ...viewer } = row;
+  if (isSent && isNew) await recordPinUse(context, viewer);
   const isPinFirst = pinExpiresAt !== null && pinExpiresAt < expiresAt;
   return { ...viewer, display: null, credential, expiresAt: isPinFirst ? pinExpiresAt : expiresAt };
 }

@@ -13,7 +13,7 @@ import { isUnwritable } from '../flow/database-errors.ts';
 import { networkOf } from '../http/networks.ts';
 import { minute } from '../time/durations.ts';
 import { hashPin, isGuessable, pepperOf, usablePins } from './pins.ts';
-import { isNewUse, recordUse } from './uses.ts';
+import { isNewUse, recordPinUse } from './uses.ts';
 
 export type PinHolder = { mandator: string; personId: number; pinId: number };
 
@@ -70,16 +70,7 @@ export function openExchange(context: Context) {
       throw error;
     });
     if (!found) return { throttledFor };
-    if (found.isNew)
-      await recordUse(
-        context,
-        db
-          .updateTable('pin')
-          .set({ last_used_at: sql`now()` })
-          .where('mandator_id', '=', found.mandatorId)
-          .where('id', '=', found.holder.pinId)
-          .execute(),
-      );
+    if (found.isNew) await recordPinUse(context, { mandatorId: found.mandatorId, pinId: found.holder.pinId });
     return { holder: found.holder };
   }
 

@@ -188,7 +188,7 @@ export function viewerOfPin(identity: Identity, pin: string, ip: string): Promis
     const { holder, throttledFor } = await exchange(pin, headerClient, address);
     if (throttledFor !== undefined) throw new LimitExceeded(tooManyWrong(throttledFor), throttledFor);
     if (!holder) throw new NotAuthenticated(wrongPin);
-    const shown = { credential: `pin:${holder.pinId}`, expiresAt: farFuture };
+    const shown = { credential: `pin:${holder.pinId}`, expiresAt: farFuture, isSent: true };
     return { provenUntil: Number.POSITIVE_INFINITY, read: () => readHolder(context, holder, shown) };
   });
 }

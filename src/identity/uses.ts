@@ -17,3 +17,18 @@ export async function recordUse({ log }: Pick<Context, 'log'>, statement: Promis
     log.warn({ err: String(error) }, 'the use of a credential could not be recorded');
   }
 }
+
+/** Records that a PIN was exchanged or sent. */
+export const recordPinUse = (
+  context: Pick<Context, 'db' | 'log'>,
+  { mandatorId, pinId }: { mandatorId: number; pinId: number },
+): Promise<void> =>
+  recordUse(
+    context,
+    context.db
+      .updateTable('pin')
+      .set({ last_used_at: sql`now()` })
+      .where('mandator_id', '=', mandatorId)
+      .where('id', '=', pinId)
+      .execute(),
+  );

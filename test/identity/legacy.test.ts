@@ -91,6 +91,28 @@ describe('without an identity provider', () => {
     expect(await response.json()).toEqual({ data: { me: { email: 'user@school.example' } } });
   });
 
+  test('a PIN that is sent again is in use: last_used_at moves, at most once a minute', async () => {
+    const { db } = none.context;
+    const { pin: APIKEY, pinId } = await newPin(none);
+    const row = () => db.selectFrom('pin').where('id', '=', pinId).select('last_used_at').executeTakeFirstOrThrow();
+    const start = Date.now();
+    const send = async (seconds: number) => {
+      // The credential is checked again.
+      setClock(start + seconds * 1_000);
+      expect((await read(none, { APIKEY })).status).toBe(200);
+      return (await row()).last_used_at!.getTime();
+    };
+    const first = await send(0);
+    expect(await send(10)).toBe(first);
+    const longAgo = first - 61_000;
+    await db
+      .updateTable('pin')
+      .set({ last_used_at: new Date(longAgo) })
+      .where('id', '=', pinId)
+      .execute();
+    expect(await send(20)).toBeGreaterThan(longAgo);
+  });
+
   test.each(['APIKEY', 'apiKey'])('the PIN is accepted by WebSocket, as connection parameter %s', async (name) => {
     const { pin } = await newPin(none);
     const client = openSocket(none, { [name]: pin });
