@@ -12,6 +12,7 @@ import { rests } from '../db/resting.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { atMost } from '../flow/caches.ts';
+import { isReferred } from '../flow/database-errors.ts';
 import { minute } from '../time/durations.ts';
 import { viewerColumns } from './callers.ts';
 import { pepperOf, pinsCount } from './pins.ts';
@@ -33,7 +34,7 @@ export function hashSession(config: Context['config'], id: string): Buffer {
 /**
  * Begins a session and returns its id. Beyond `Sessions.PerPerson` the oldest of the person end.
  * @param address by which an outside provider named the person
- * @throws NotAuthenticated if the person has another address meanwhile
+ * @throws NotAuthenticated if the person has another address meanwhile, or the PIN is gone
  */
 export async function beginSession(
   { db, config }: Context,
@@ -59,7 +60,11 @@ export async function beginSession(
         hash: hashSession(config, id),
         expires_at: sql<Date>`now() + make_interval(hours => ${LongestHours})`,
       })
-      .execute();
+      .execute()
+      .catch((error: unknown) => {
+        // The PIN was deleted while the lock was waited for.
+        throw isReferred(error) ? ended() : error;
+      });
   });
   return id;
 }

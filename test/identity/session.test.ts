@@ -1,12 +1,15 @@
 /** Sessions of the console: as its own page uses them, and as attackers try to. */
 import http from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { sql } from 'kysely';
 import WebSocket from 'ws';
 import { createPin, revokePin } from '../../src/identity/service.ts';
 import { sweepSessions } from '../../src/identity/sessions.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
 import { pepper } from '../_util/pepper.ts';
+import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 let service: Service;
@@ -23,7 +26,10 @@ beforeAll(async () => {
   });
   stranger = await makeTenant(service.context.db, { code: 'stranger' });
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await releaseAll();
+  await service.stop();
+});
 afterEach(releaseClock);
 
 type Headers = Record<string, string>;
@@ -319,6 +325,20 @@ test.each<[string, (session: { pinId: number; personId: number }) => Promise<unk
   expect((await read(session.cookie, own, '/stranger/api/v1.0/resources')).status).toBe(401);
   await service.context.db.updateTable('person').set({ active: true }).where('id', '=', session.personId).execute();
   expect((await read(session.cookie, own, '/stranger/api/v1.0/resources')).status).toBe(401);
+});
+
+test('401 for a PIN that is deleted while its holder signs in', async () => {
+  const { pin, pinId, personId } = await begin();
+  const { db } = service.context;
+  // As an erasure does.
+  const release = await hold(db, async (trx) => {
+    await sql`select from person where id = ${personId} for no key update`.execute(trx);
+    await trx.deleteFrom('pin').where('id', '=', pinId).execute();
+  });
+  const meanwhile = signIn(pin);
+  await until(async () => (await countWaiting(db)) > 0);
+  await release();
+  expect(await meanwhile).toMatchObject({ status: 401, json: { Code: 'NotAuthenticated' } });
 });
 
 test('a person has so many sessions and no more; the oldest end', async () => {
