@@ -16,7 +16,7 @@ import { claimSecretOnce } from '../db/idempotency.ts';
 import { keysOf } from '../db/name-keys.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { lockRow } from '../db/row-lock.ts';
+import { lockIfActive } from '../db/row-lock.ts';
 import { Conflict, NotAuthenticated } from '../errors.ts';
 import { deriveKey, farFuture, isNewUse, pepperOf, recordUse, viewerColumns } from '../identity/service.ts';
 import { noRecord } from '../records.ts';
@@ -85,8 +85,8 @@ function urlOf(of: FeedOf, token: string): string {
  * Creates a token for a feed, and its URL; neither can be read again, and a repeated Idempotency-Key makes no second one.
  * Everybody who may read a feed may create a token for it, which shows what that person may see.
  * @throws Forbidden for a display; NotFound, also for a resource of another tenant; Malformed for a class and a teacher;
- * Conflict when the person has 20 already, and for a key that has made one before; InvalidInput for a key that came with
- * another request
+ * NotAuthenticated for a person who has been erased meanwhile; Conflict when the person has 20 already, and for a key that
+ * has made one before; InvalidInput for a key that came with another request
  */
 export async function createToken(
   { db, config }: Context,
@@ -109,7 +109,8 @@ export async function createToken(
         `This Idempotency-Key has already created the calendar token with the Id ${id}, which is shown only once; if it was lost, revoke it and create another with a new key.`,
     );
     // The lock serializes the person's requests, so that each counts the tokens of those before it.
-    await lockRow(trx, 'person', viewer.mandatorId, viewer.personId);
+    if (!(await lockIfActive(trx, viewer.mandatorId, viewer.personId)))
+      throw new NotAuthenticated('The person of this call is no longer active.');
     const { count } = await trx
       .selectFrom('calendar_token')
       .where((eb) => eb.and(owned))

@@ -19,6 +19,18 @@ export async function lockRow(
   return rows.length > 0;
 }
 
+/**
+ * Locks a person as `lockRow` does, so that an erasure finds what is stored for it meanwhile.
+ * @returns whether the person is active, after a change that the lock has waited for
+ */
+export async function lockIfActive(trx: Transaction, mandatorId: number, personId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from person where mandator_id = ${mandatorId} and id = ${personId} and active for no key update`.execute(
+    trx,
+  );
+  return rows.length > 0;
+}
+
 /** Keeps a row of a tenant from being deleted until the transaction ends. @returns whether there is such a row */
 export async function keepRow(
   trx: Transaction,

@@ -88,22 +88,20 @@ export function erasePerson(
   // A tenant with millions of bookings needs longer than a request usually has.
   return transactOrGiveUp(uploads, 'A booking or lesson of this person', async (trx) => {
     const { erased, before } = await erasePersonRecord(trx, act, id, expected);
-    if (before) {
-      await deletePinsOf(trx, mandatorId, id);
-      await forgetKeysOf(trx, mandatorId, id);
-    }
+    // Also of a person who has been erased before: an older release could store some during an erasure.
+    const pins = await deletePinsOf(trx, mandatorId, id);
+    await forgetKeysOf(trx, mandatorId, id);
     const isShared = before && (await isOfOther(trx, mandatorId, before.name));
     const own = [isShared ? null : before?.name, before?.teacherCode];
     const all = [...own, ...alsoKnownAs].filter((name) => name != null);
-    if (!before && all.length === 0) return erased;
     // The person has no code and no address of its own any more.
     const ofOthers = await listOfOthers(trx, mandatorId, all);
     refuseOthers(alsoKnownAs, ofOthers);
     const names = all.filter((name) => !ofOthers.includes(name));
     const organizer = { emails: [...(before ? [before.email] : []), ...alsoKnownAs], names };
     const tokens = await deleteTokensOf(trx, mandatorId, id, names);
-    const copies = await forgetNames(trx, mandatorId, before?.id ?? null, organizer);
-    if (!before && tokens + copies > 0)
+    const copies = before || names.length > 0 ? await forgetNames(trx, mandatorId, before?.id ?? null, organizer) : 0;
+    if (!before && pins + tokens + copies > 0)
       await recordAct(trx, act, 'erase person', { noun: 'Person', id, personId: id });
     return erased;
   });

@@ -2,6 +2,8 @@
 import { commandLine, recordOperatorActs } from '../acts.ts';
 import type { Context, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { lockIfActive } from '../db/row-lock.ts';
+import { NotFound } from '../errors.ts';
 import { getPin, subjectOf } from './pin-admin.ts';
 import { createPin, pepperOf, revokePin } from './pins.ts';
 
@@ -14,6 +16,7 @@ export async function createPinByOperator(
   label: string | undefined,
 ): Promise<{ pin: string; pinId: number }> {
   return await db.transaction().execute(async (trx) => {
+    if (!(await lockIfActive(trx, mandatorId, personId))) throw new NotFound('The person is no longer active.');
     const { pin, pinId } = await createPin(trx, pepperOf(config), { mandatorId, personId, label });
     const after = await getPin(trx, mandatorId, pinId);
     const act = { action: 'create PIN' as const, subject: subjectOf(after), record: { before: null, after } };

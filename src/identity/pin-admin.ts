@@ -10,6 +10,7 @@ import { claimSecretOnce } from '../db/idempotency.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readPerParent } from '../db/per-parent.ts';
+import { lockIfActive } from '../db/row-lock.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { finderOf, noRecord } from '../records.ts';
 import { getPersonById } from '../tenants/service.ts';
@@ -73,7 +74,8 @@ export async function createPinFor(
       (id) =>
         `This Idempotency-Key has already created the PIN with the PinId ${id}, which is shown only once; if it was lost, revoke it and create another with a new key.`,
     );
-    if (!(await getPersonById(trx, viewer, personId)).active)
+    await getPersonById(trx, viewer, personId);
+    if (!(await lockIfActive(trx, mandatorId, personId)))
       throw Conflict.because('InactivePerson', 'The person is not active, so a PIN would not be valid.');
     const { pin, pinId } = await createPin(trx, pepperOf(config), {
       mandatorId,

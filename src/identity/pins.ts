@@ -122,9 +122,14 @@ export async function deletePin(db: Database, mandatorId: number, pinId: number)
   await db.deleteFrom('pin').where('mandator_id', '=', mandatorId).where('id', '=', pinId).execute();
 }
 
-/** Deletes all PINs of a person, and with them their tokens and streams. */
-export async function deletePinsOf(trx: Transaction, mandatorId: number, personId: number): Promise<void> {
-  await trx.deleteFrom('pin').where('mandator_id', '=', mandatorId).where('person_id', '=', personId).execute();
+/** Deletes all PINs of a person, and with them their tokens and streams. @returns how many */
+export async function deletePinsOf(trx: Transaction, mandatorId: number, personId: number): Promise<number> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('pin')
+    .where('mandator_id', '=', mandatorId)
+    .where('person_id', '=', personId)
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }
 
 /** Whether people of the tenant in the row `mandator` may sign in by PIN. */

@@ -5,11 +5,14 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
 import pg from 'pg';
+import { NotFound } from '../../src/errors.ts';
+import { createPin, createPinByOperator, deletePinsOf } from '../../src/identity/service.ts';
 import { ahead } from '../_util/ahead.ts';
 import { makeDisplay, makeTenant } from '../_util/factories.ts';
 import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
 import { lessonClient, makeJobs } from '../_util/lessons.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
+import { pepper } from '../_util/pepper.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
 import { statementsOf } from '../_util/statements.ts';
@@ -299,6 +302,44 @@ describe('an erased person', () => {
     await release();
     expect(await meanwhile).toEqual(refused);
     expect(await join('Afterwards')).toEqual(refused);
+  });
+
+  test('gets no PIN and no calendar address that was asked for during its erasure', async () => {
+    const { context, tenant } = service;
+    const { db } = context;
+    const { mandatorId } = tenant;
+    const grace = await makePerson();
+    const holder = { mandatorId, personId: grace.Id };
+    const stored = async () => {
+      const of = (table: 'pin' | 'calendar_token') =>
+        db.selectFrom(table).where('person_id', '=', grace.Id).select('label').execute();
+      return [...(await of('pin')), ...(await of('calendar_token'))];
+    };
+    // As an erasure does that has not ended.
+    const release = await hold(db, async (trx) => {
+      await sql`update person set active = false, erased_at = now() where id = ${grace.Id}`.execute(trx);
+      await deletePinsOf(trx, mandatorId, grace.Id);
+    });
+    const meanwhile = Promise.all([
+      admin.post(`${grace.path}/pins`, { Label: 'late' }),
+      grace.caller.post('/timetable/calendar-tokens', { Lehrperson: 'Hopper', Label: 'late' }),
+      createPinByOperator(context, holder, 'late').catch((error: Error) => error),
+    ]);
+    await until(async () => (await countWaiting(db)) >= 3);
+    await release();
+    const [pin, token, ofOperator] = await meanwhile;
+    expect([pin.status, token.status, ofOperator]).toEqual([409, 401, expect.any(NotFound)]);
+    expect(await stored()).toEqual([]);
+    // What an older release has left.
+    const { pinId } = await createPin(db, pepper, { ...holder, label: 'left' });
+    await sql`
+      insert into calendar_token (mandator_id, person_id, teacher, hash, label)
+      values (${mandatorId}, ${grace.Id}, 'Hopper', sha256(${`${pinId}`}::bytea), 'left')`.execute(db);
+    const again = () => erase(grace, undefined, admin, { 'X-Request-Id': 'left over' });
+    expect([(await again()).status, await stored(), (await again()).status]).toEqual([200, [], 200]);
+    expect(await db.selectFrom('audit').where('request_id', '=', 'left over').select('subject_id').execute()).toEqual([
+      { subject_id: grace.Id },
+    ]);
   });
 
   test('is erased again by names that the first erasure did not know: they are removed too', async () => {
