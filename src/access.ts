@@ -1,10 +1,7 @@
-/**
- * Who may do what (contract 3): no other module inspects a caller's role or groups. Also the version check, which all
- * changes of master data share.
- */
+/** Who may do what (contract 3): no other module inspects a caller's role or groups. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Versions, Viewer } from './context.ts';
-import { Forbidden, PreconditionFailed } from './errors.ts';
+import type { Viewer } from './context.ts';
+import { Forbidden } from './errors.ts';
 
 /** Whether the caller is a door sign, which any passer-by can use. */
 export const isDisplay = ({ role }: Viewer): boolean => role === 'Display';
@@ -293,12 +290,4 @@ export const checkUsageReader = onlyAdmins('may see usage figures');
 /** @throws Forbidden unless the caller is an Admin, or asks about itself: its groups, its timetable */
 export function checkPersonReader(viewer: Viewer, personId: number | undefined): void {
   if (personId !== viewer.personId) checkAdmin(viewer);
-}
-
-/** @throws PreconditionFailed when the record has changed since it was read */
-export function checkVersion({ version }: { version: number }, expected: Versions): void {
-  if (expected && !expected.includes(version))
-    throw new PreconditionFailed(
-      'The record has changed since you read it; read it again and repeat the change on that version.',
-    );
 }

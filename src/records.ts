@@ -1,11 +1,10 @@
 /** Records of a tenant with an id and a version: how they are found, held and changed. Each room writes its own tables. */
 import { isDeepStrictEqual } from 'node:util';
-import { checkVersion } from './access.ts';
 import { recordAct, type Subject } from './acts.ts';
 import type { Act, Versions, Viewer } from './context.ts';
 import type { Database, Transaction } from './db/database.ts';
 import type { ReadById } from './db/read-by-id.ts';
-import { Conflict, InvalidInput, memberFault, NotFound } from './errors.ts';
+import { Conflict, InvalidInput, memberFault, NotFound, PreconditionFailed } from './errors.ts';
 
 type Versioned = { version: number };
 type Find<Row> = (db: Database, viewer: Viewer, id: number) => Promise<Row | undefined>;
@@ -25,6 +24,14 @@ export type HeldKind<Row, Noun = DeletedNoun | 'display' | 'room problem'> = {
   auditedMembers(row: Row): object;
 };
 type Which = { id: number; expected: Versions };
+
+/** @throws PreconditionFailed when the record has changed since it was read */
+export function checkVersion({ version }: { version: number }, expected: Versions): void {
+  if (expected && !expected.includes(version))
+    throw new PreconditionFailed(
+      'The record has changed since you read it; read it again and repeat the change on that version.',
+    );
+}
 
 /** Makes the error for a name that another record has. */
 export const nameTaken = (noun: string) => (): Conflict =>

@@ -1,8 +1,9 @@
 /** Cancellation of a booking, or of what is left of its series. */
 import { sql } from 'kysely';
-import { checkBooker, checkVersion } from '../access.ts';
+import { checkBooker } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { checkVersion } from '../records.ts';
 import { type Booking, isActive, type Scope } from './booking.ts';
 import { checkIsActive, checkNotOver, holdBookings } from './held.ts';
 import { writeBookings } from './occupation.ts';

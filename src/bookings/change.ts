@@ -1,10 +1,11 @@
 /** Changes of the place, time or text of a booking, or of what is left of its series. */
 
 import { sql } from 'kysely';
-import { checkActor, checkBooker, checkMayBook, checkVersion, inReach, mayBookAnytime } from '../access.ts';
+import { checkActor, checkBooker, checkMayBook, inReach, mayBookAnytime } from '../access.ts';
 import type { Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { PreconditionFailed } from '../errors.ts';
+import { checkVersion } from '../records.ts';
 import { minute } from '../time/durations.ts';
 import { type RefusedOccupation, refuseOccupied } from './alternatives.ts';
 import type { Booking, BookingChanges, ConflictHandling, Scope } from './booking.ts';

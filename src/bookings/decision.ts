@@ -1,11 +1,12 @@
 /** Decisions about bookings that wait for approval. */
 import { sql } from 'kysely';
-import { checkBooker, checkDecider, checkVersion, mayDecide } from '../access.ts';
+import { checkBooker, checkDecider, mayDecide } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { rests } from '../db/resting.ts';
 import { Conflict } from '../errors.ts';
+import { checkVersion } from '../records.ts';
 import type { Booking, DecisionVerdict, Scope } from './booking.ts';
 import { checkInOf } from './check-in.ts';
 import { checkIsActive, type Held, holdBookings } from './held.ts';

@@ -6,12 +6,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import { checkAdmin, checkVersion } from '../access.ts';
+import { checkAdmin } from '../access.ts';
 import { type AuditAction, recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
-import { noRecord } from '../records.ts';
+import { checkVersion, noRecord } from '../records.ts';
 import type { OpeningRule } from './local-hours.ts';
 import {
   type NewException,

@@ -1,9 +1,10 @@
 /** The tenant itself: all callers but displays read it; Admins change its name and the parameters that cannot lock them out. */
-import { checkAdmin, checkReader, checkVersion } from '../access.ts';
+import { checkAdmin, checkReader } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';
+import { checkVersion } from '../records.ts';
 import { auditedLook } from './look.ts';
 import { isForOperator, type ParameterName, type Parameters, withDefaults } from './parameters.ts';
 
