@@ -152,12 +152,14 @@ export async function readStretch(...asked: Parameters<typeof readEvents>): Prom
 
 const remedy = 'Begin anew: get a cursor with Cursor=now, then read everything, then follow the feed from that cursor.';
 export const lostHistory = () =>
-  new Conflict(
+  Conflict.because(
+    'CursorLost',
     `Cursor: this feed has no such change at that position; the cursor may come from an earlier release, or from a database that has since been restored from a backup. ${remedy}`,
   );
 
 /** @param seenMicros the micros of the change at that position; null if there is none @throws Conflict */
 function checkKept({ position, micros }: FeedPlace, begin: FeedPlace, seenMicros: number | null): void {
-  if (position < begin.position) throw new Conflict(`Cursor: the changes after it are no longer kept. ${remedy}`);
+  if (position < begin.position)
+    throw Conflict.because('CursorLost', `Cursor: the changes after it are no longer kept. ${remedy}`);
   if (micros !== (position === begin.position ? begin.micros : seenMicros)) throw lostHistory();
 }

@@ -84,7 +84,7 @@ export const addProblems: AddTypes = (builder) => {
     fields: (t) => ({
       errors: t.field({
         type: [fieldError],
-        description: 'Which members it is about, such as a name that another record has.',
+        description: 'Why, by code, and which member it is about, if any.',
         resolve: ({ errors }) => errors,
       }),
     }),

@@ -255,6 +255,14 @@ test('422 with a code for an Idempotency-Key of another request', async () => {
   });
 });
 
+test('a cursor that the feed of changes does not know', async () => {
+  const cursor = Buffer.from('r1:changes:[42,1795596400000000]').toString('base64url');
+  expect(faultsOf(await admin.get(`/changes?Cursor=${cursor}`))).toEqual({
+    status: 409,
+    faults: [{ Field: null, Pointer: null, Code: 'CursorLost' }],
+  });
+});
+
 test('the console has a sentence in both languages for each code of a conflict', () => {
   const source = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
   const files = readdirSync(new URL('../../src', import.meta.url), { recursive: true, encoding: 'utf8' });

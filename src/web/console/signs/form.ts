@@ -84,7 +84,8 @@ export const SignForm: Component<FormProperties> = ({ sign, rooms, locations, on
     valuesOf: (read) => ({
       code: '',
       name: read?.name ?? '',
-      resourceIds: read?.resourceIds ?? [],
+      // A retired room cannot be shown, and leaves with the next change of the rooms.
+      resourceIds: read?.resourceIds.filter((id) => rooms.some((room) => room.id === id)) ?? [],
       locationId: read?.locationId ?? '',
       mayBook: read?.mayBook ?? false,
       privacy: read?.privacy ?? 'Title',

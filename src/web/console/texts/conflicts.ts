@@ -16,7 +16,7 @@ export const conflictTexts = texts<Conflicts>(
     InactiveResource:
       'Dieser Raum ist stillgelegt. Wählen Sie einen anderen, oder nehmen Sie ihn zuerst wieder in Betrieb.',
     HasActiveResources: 'An diesem Standort sind noch Räume in Betrieb. Legen Sie zuerst diese still.',
-    InUse: 'Das wird noch gebraucht. Ändern Sie zuerst, was sich darauf bezieht.',
+    InUse: 'Eine Regel nennt diese Gruppe, oder ein Raum hat diese Regel. Ändern Sie zuerst das.',
     LastAdmin: 'Dann hätte die Schule niemanden mehr in der Verwaltung. Geben Sie diese Rolle zuerst jemand anderem.',
     PersonErased: 'Die Daten dieser Person sind gelöscht, und das bleibt so. Legen Sie eine neue Person an.',
     PersonOfDisplay:
@@ -24,6 +24,7 @@ export const conflictTexts = texts<Conflicts>(
     DisplayRevoked: 'Dieses Türschild ist widerrufen. Koppeln Sie das Gerät noch einmal.',
     TooMany:
       'Davon gibt es schon so viele, wie möglich sind. Entfernen Sie zuerst eines, das nicht mehr gebraucht wird.',
+    CursorLost: 'Was seit damals geschah, wird nicht mehr aufbewahrt. Wählen Sie einen späteren Zeitpunkt.',
     BatchEnded: 'Dieser Import ist schon zu Ende und ändert sich nicht mehr.',
     BookingOver: 'Diese Buchung ist schon vorbei und lässt sich nicht mehr ändern.',
     BookingDeclined: 'Diese Buchung ist abgelehnt. Machen Sie eine neue.',
@@ -55,12 +56,13 @@ export const conflictTexts = texts<Conflicts>(
     InactivePerson: 'This person is retired. Take them into use again first, or choose another person.',
     InactiveResource: 'This room is retired. Choose another, or take it into use again first.',
     HasActiveResources: 'Rooms of this location are still in use. Retire these first.',
-    InUse: 'This is still needed. Change first what refers to it.',
+    InUse: 'A policy names this group, or a room has this policy. Change that first.',
     LastAdmin: 'The school would have no administrator left. Give somebody else this role first.',
     PersonErased: 'The data of this person are erased, which stays so. Create a new person.',
     PersonOfDisplay: 'This person belongs to a door sign. Revoke the sign if it is no longer needed.',
     DisplayRevoked: 'This door sign is revoked. Pair the device again.',
     TooMany: 'There are as many of these as possible. Remove one that is no longer needed first.',
+    CursorLost: 'What has happened since then is no longer kept. Choose a later time.',
     BatchEnded: 'This import has ended already, and never changes again.',
     BookingOver: 'This booking is over, and can no longer be changed.',
     BookingDeclined: 'This booking is declined. Make a new one.',
