@@ -15,8 +15,10 @@ import { unguarded } from './guards.ts';
 import { aloneIn, findRest, getServed } from './resting.ts';
 import { insertRows, listTenantTables, type TenantRow } from './tables.ts';
 
-/** Few, as a row may have the body of a batch. */
-const rowsAtOnce = 50;
+/** Tables whose rows may have megabytes each, and so are read one by one. */
+const largeRows = new Set(['batch_job', 'mail_reading_page']);
+/** About how many characters of rows are written at once. */
+const writtenAtOnce = 65_536;
 
 const head = z.object({
   Roomgate: z.literal('tenant'),
@@ -51,12 +53,20 @@ async function* contentOf(db: Database, code: string): AsyncGenerator<TableText>
     await sql`
       declare archived cursor for select to_jsonb(found)::text as row
       from ${sql.table(ofTenant.name)} as found where ${sql.ref(ofTenant.key)} = ${sql.lit(id)}`.execute(trx);
+    const rowsAtOnce = largeRows.has(ofTenant.name) ? 1 : 1_000;
+    let text = '';
     for (let left = true; left; ) {
       const some = await sql<{ row: string }>`fetch ${sql.lit(rowsAtOnce)} from archived`.execute(trx);
       written += some.rows.length;
       left = some.rows.length === rowsAtOnce;
-      for (const { row } of some.rows) yield `${row}\n`;
+      for (const { row } of some.rows) {
+        text += `${row}\n`;
+        if (text.length < writtenAtOnce) continue;
+        yield text;
+        text = '';
+      }
     }
+    if (text !== '') yield text;
     await sql`close archived`.execute(trx);
   }
   async function* tablesOf(id: number): AsyncGenerator<TablePart> {
