@@ -345,9 +345,9 @@ describeInBrowser('The master data of the console', () => {
     await field('Closed throughout').press('Space');
     await field('Opens').fill('10:00');
     await field('Closes').fill('10:00');
-    await page.getByText('Open for 24 hours, until 10:00 on the next day.').waitFor();
+    await page.getByText('Open for 24 hours, until 10:00 on the next day, unless that is closed.').waitFor();
     await field('Closes').fill('02:00');
-    await page.getByText('Until 02:00 on the next day.').waitFor();
+    await page.getByText('Until 02:00 on the next day, unless that is closed.').waitFor();
     await sound();
     await page.keyboard.press('Escape');
     await closed();

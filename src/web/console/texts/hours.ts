@@ -20,9 +20,10 @@ export const t = texts(
     always: 'immer',
     season: (from: string | null, to: string | null) => `${from ?? '…'} bis ${to ?? '…'}`,
     validHint: 'Ohne Daten gilt es immer.',
-    overnight: (closes: string) => (closes === '24:00' ? 'Bis Mitternacht.' : `Bis ${closes} am nächsten Tag.`),
+    overnight: (closes: string) =>
+      closes === '24:00' ? 'Bis Mitternacht.' : `Bis ${closes} am nächsten Tag, wenn dieser nicht geschlossen ist.`,
     wholeDay: (closes: string) =>
-      `24 Stunden lang offen, ${closes === '24:00' ? 'bis Mitternacht' : `bis ${closes} am nächsten Tag`}.`,
+      `24 Stunden lang offen, ${closes === '24:00' ? 'bis Mitternacht' : `bis ${closes} am nächsten Tag, wenn dieser nicht geschlossen ist`}.`,
     sharesDates: (other: string, isThis: boolean) =>
       `Für diese Zeit gibt es schon eine Ausnahme: ${other}. An gemeinsamen Tagen gilt ${isThis ? 'die hier' : 'weiter die andere, weil sie weniger Tage hat'}.`,
     on: 'An diesen Tagen',
@@ -75,9 +76,10 @@ export const t = texts(
     always: 'always',
     season: (from: string | null, to: string | null) => `${from ?? '…'} to ${to ?? '…'}`,
     validHint: 'Without dates it is always valid.',
-    overnight: (closes: string) => (closes === '24:00' ? 'Until midnight.' : `Until ${closes} on the next day.`),
+    overnight: (closes: string) =>
+      closes === '24:00' ? 'Until midnight.' : `Until ${closes} on the next day, unless that is closed.`,
     wholeDay: (closes: string) =>
-      `Open for 24 hours, until ${closes === '24:00' ? 'midnight' : `${closes} on the next day`}.`,
+      `Open for 24 hours, until ${closes === '24:00' ? 'midnight' : `${closes} on the next day, unless that is closed`}.`,
     sharesDates: (other: string, isThis: boolean) =>
       `There is an exception for this time already: ${other}. On days of both, ${isThis ? 'this one applies' : 'the other one still applies, as it has fewer days'}.`,
     on: 'On these days',
