@@ -4,16 +4,20 @@
  */
 import { openPlaces } from './places.ts';
 
-/** The places of a process. There is no limit for all tenants together, which those with slow readers could exhaust. */
-export const openLargeAnswers = () =>
-  openPlaces({
-    of: 'large answers',
-    all: Number.POSITIVE_INFINITY,
-    perTenant: 16,
-    perPerson: 8,
-    mostWaiting: 64,
-    waitMs: 10_000,
-  });
+/** There is no limit for all tenants together, which those with slow readers could exhaust. */
+const limits = {
+  all: Number.POSITIVE_INFINITY,
+  perTenant: 16,
+  perPerson: 8,
+  mostWaiting: 64,
+  waitMs: 10_000,
+};
+
+/** The places of a process. */
+export const openLargeAnswers = () => openPlaces({ ...limits, of: 'large answers' });
+
+/** Those of calendar addresses, which are made to be given away: their readers must not take the places of the tenant's persons. */
+export const openLargeCalendars = () => openPlaces({ ...limits, of: 'large calendars' });
 
 /** The most room-days of a small answer, which needs no place: it takes half a megabyte. */
 const mostSmall = 1_000;

@@ -1,7 +1,8 @@
 /** Places that tenants and persons share fairly: nobody gets all, and a free one goes to the tenant with the fewest. */
 import { LimitExceeded, Unavailable } from '../errors.ts';
 
-type Holder = { mandatorId: number; personId: number };
+/** Others than the person use a calendar address, which therefore counts by itself. */
+type Holder = { mandatorId: number; personId: number; calendarTokenId?: number };
 
 type PlaceLimits = {
   /** What the places are for, as a refusal names it: `large imports`. */
@@ -44,7 +45,8 @@ export function openPlaces(limits: PlaceLimits): Places {
 
   const total = 'all';
   const tenantOf = ({ mandatorId }: Holder) => `${mandatorId}`;
-  const personOf = ({ mandatorId, personId }: Holder) => `${mandatorId} ${personId}`;
+  const personOf = ({ mandatorId, personId, calendarTokenId }: Holder) =>
+    calendarTokenId === undefined ? `${mandatorId} ${personId}` : `${mandatorId} calendar ${calendarTokenId}`;
   const takenBy = (key: string) => taken.get(key) ?? 0;
 
   function isFull(holder: Holder): boolean {
@@ -66,7 +68,7 @@ export function openPlaces(limits: PlaceLimits): Places {
     const { of, perPerson, perTenant, all } = limits;
     const own =
       takenBy(personOf(holder)) >= perPerson
-        ? `${perPerson} ${of} of this person are`
+        ? `${perPerson} ${of} of this ${holder.calendarTokenId === undefined ? 'person' : 'address'} are`
         : takenBy(tenantOf(holder)) >= perTenant
           ? `${perTenant} ${of} of this tenant are`
           : undefined;

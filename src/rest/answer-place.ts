@@ -1,7 +1,7 @@
 /** The place of a REST call among the large answers of its process: from when the call takes it until its answer has been sent. */
 import type { ServerResponse } from 'node:http';
 import type { Context, Viewer } from '../context.ts';
-import { openLargeAnswers } from '../flow/large-answers.ts';
+import { openLargeAnswers, openLargeCalendars } from '../flow/large-answers.ts';
 
 export type AnswerPlace = {
   /**
@@ -23,7 +23,7 @@ export function openAnswerPlace(context: Context, response: ServerResponse, view
     if (response.closed) leave();
     else response.once('close', leave);
   }
-  const places = () => context.once(openLargeAnswers);
+  const places = () => context.once(viewer?.calendarTokenId === undefined ? openLargeAnswers : openLargeCalendars);
   return {
     async take() {
       if (!isTaken) keep(await places().take(viewer as Viewer));

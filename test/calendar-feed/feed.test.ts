@@ -5,13 +5,14 @@ import nodeIcal, { type VEvent } from 'node-ical';
 import { hashForFeed, listForFeed } from '../../src/bookings/service.ts';
 import type { Viewer } from '../../src/context.ts';
 import { LimitExceeded } from '../../src/errors.ts';
-import { openLargeAnswers } from '../../src/flow/large-answers.ts';
+import { openLargeCalendars } from '../../src/flow/large-answers.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { pepper } from '../_util/pepper.ts';
+import { until } from '../_util/process.ts';
 import { longWindow, type Service, startService, testConfig } from '../_util/service.ts';
 import { tokenFor } from '../_util/token.ts';
 
@@ -445,15 +446,19 @@ describe('GET resources/{id}/calendar.ics', () => {
     written.mockRestore();
   });
 
-  test('a long feed is written once its call has one of the places of large answers; a short one and a 304 need none', async () => {
-    const [long, short] = [await makeRoom(), await makeRoom()];
-    const { Url } = await makeToken(long);
-    await sql`
+  /** So many bookings that the feed is long. */
+  const bookLong = (resourceId: number) =>
+    sql`
       insert into booking (mandator_id, resource_id, kind, status, origin, occupied, description)
-      select ${service.tenant.mandatorId}, ${long}, 'Booking', 'Confirmed', 'Api', tstzrange(at, at + interval '5 minutes'), repeat('.', 4000)
+      select ${service.tenant.mandatorId}, ${resourceId}, 'Booking', 'Confirmed', 'Api', tstzrange(at, at + interval '5 minutes'), repeat('.', 4000)
       from generate_series(${inDays(1)}::timestamptz, ${inDays(1, 745)}, interval '5 minutes') as at`.execute(
       service.context.db,
     );
+
+  test('a long feed is written once its call has one of the places of large answers; a short one and a 304 need none', async () => {
+    const [long, short] = [await makeRoom(), await makeRoom()];
+    const { Url } = await makeToken(long);
+    await bookLong(long);
     const { mandatorId } = service.tenant;
     const viewer = { mandatorId, personId: otherId, role: 'User', groupIds: [], hiddenRooms: [] } as unknown as Viewer;
     const wanted = { resourceId: [long], from: inDays(0), to: inDays(9), most: 1_000 };
@@ -461,7 +466,7 @@ describe('GET resources/{id}/calendar.ics', () => {
     expect([longest > 4_000, longest < 5_000, octets > 149 * longest, octets <= 150 * longest]).toEqual(
       Array(4).fill(true),
     );
-    const taking = jest.spyOn(service.context.once(openLargeAnswers), 'take');
+    const taking = jest.spyOn(service.context.once(openLargeCalendars), 'take');
     const written = jest.spyOn(service.context.db, 'startTransaction');
     taking.mockRejectedValueOnce(new LimitExceeded('All are taken.', 10));
     const refused = await fetch(Url);
@@ -478,6 +483,28 @@ describe('GET resources/{id}/calendar.ics', () => {
     expect((await fetch((await makeToken(short)).Url)).status).toBe(200);
     expect(taking).toHaveBeenCalledTimes(2);
     jest.restoreAllMocks();
+  });
+
+  test('who takes none of the long feeds of an address keeps them neither from the person who made it nor from other addresses', async () => {
+    const room = await makeRoom();
+    await bookLong(room);
+    const [{ Id, Url }, { Url: second }] = [await makeToken(room), await makeToken(room)];
+    const { mandatorId, person } = service.tenant;
+    const personId = person('User').id;
+    const places = service.context.once(openLargeCalendars);
+    const held = await Promise.all(
+      Array.from({ length: 8 }, () => places.take({ mandatorId, personId, calendarTokenId: Id })),
+    );
+    const taking = jest.spyOn(places, 'take');
+    const waiting = fetch(Url);
+    await until('it waits', () => taking.mock.calls.length === 1);
+    const Authorization = `Bearer ${user.token}`;
+    const own = fetch(`${service.url}/school/api/v1.0/resources/${room}/calendar.ics`, { headers: { Authorization } });
+    expect([(await own).status, taking.mock.calls.length]).toEqual([200, 1]);
+    expect((await fetch(second)).status).toBe(200);
+    taking.mockRestore();
+    for (const leave of held) leave();
+    expect((await waiting).status).toBe(200);
   });
 
   test('a usual credential replaces a token: 200, 404 for an unknown resource, 403 for a display', async () => {

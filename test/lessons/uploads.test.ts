@@ -81,6 +81,17 @@ describe('places', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  test('a calendar address counts by itself, whoever made it, and a refusal says so', async () => {
+    const places = openPlaces({ ...limits, mostWaiting: 0, perPerson: 1 });
+    const holder = { mandatorId: 1, personId: 1 };
+    const address = { ...holder, calendarTokenId: 1 };
+    places.takeAtOnce(address);
+    expect(places.takeIfFree(address)).toBeUndefined();
+    await expect(places.take(address)).rejects.toThrow('1 visits of this address are under way already');
+    for (const other of [holder, { ...holder, calendarTokenId: 2 }])
+      expect(places.takeIfFree(other)).toEqual(expect.any(Function));
+  });
+
   test('a visit that fails leaves', async () => {
     const places = openPlaces({ ...limits, perPerson: 1, mostWaiting: 1 });
     const holder = { mandatorId: 1, personId: 1 };
