@@ -264,7 +264,7 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
         place.checkTaken();
         const large = isLarge(result.data);
         if (large) await place.take();
-        return await send(result, large);
+        return await workFor(call.viewer.mandatorId, () => send(result, large));
       } finally {
         if (result.data instanceof LargeJson) result.data.giveBack();
         place.giveBack();

@@ -228,8 +228,7 @@ function handlerOf(context: Context, definition: Route, reading: Route | undefin
       const answerCall = async () => {
         // The client may have gone while the call waited for its place.
         if (response.destroyed) return true;
-        const answer = await forTenant(handle);
-        return await writeAnswer(context, { request, response }, answer, type, place);
+        return await forTenant(async () => writeAnswer(context, { request, response }, await handle(), type, place));
       };
       // While a call waits for its place, it holds no answer, which would take memory.
       if (definition.isLarge?.(values as z.output<z.core.$ZodType>) || !(await answerCall())) {

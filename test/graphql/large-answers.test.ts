@@ -7,7 +7,9 @@ import { openSlabs } from '../../src/availability/spans.ts';
 import type { Viewer } from '../../src/context.ts';
 import { LimitExceeded } from '../../src/errors.ts';
 import { openLargeAnswers } from '../../src/flow/large-answers.ts';
+import { tenantNow } from '../../src/flow/working.ts';
 import { Outbox } from '../../src/graphql/outbox.ts';
+import { openChunks } from '../../src/http/pieces.ts';
 import { ahead, nextYear } from '../_util/ahead.ts';
 import { makeTenant } from '../_util/factories.ts';
 import { type GraphqlService, startGraphql } from '../_util/graphql.ts';
@@ -130,7 +132,17 @@ const roads: [name: string, ask: (query: string) => Promise<string>][] = [
 describe.each(queries)('an answer of %s', (_name, query, expected) => {
   test.each(roads)('comes whole and in chunks: %s', async (_road, ask) => {
     const written = jest.spyOn(net.Socket.prototype, 'write');
+    // Tenants take turns at making and sending.
+    const chunks = service.context.once(openChunks);
+    const { take } = chunks;
+    const tenants: unknown[] = [];
+    const taking = jest.spyOn(chunks, 'take').mockImplementation((length) => {
+      tenants.push(tenantNow());
+      return take(length);
+    });
     const text = await ask(query());
+    taking.mockRestore();
+    expect([tenants.length > 5, new Set(tenants)]).toEqual([true, new Set([holder.mandatorId])]);
     const lengths = written.mock.calls.map(([data]) => data.length);
     written.mockRestore();
     // Not printed, as it has megabytes.

@@ -5,6 +5,8 @@ import { sql } from 'kysely';
 import { LimitExceeded } from '../../src/errors.ts';
 import { openLargeAnswers } from '../../src/flow/large-answers.ts';
 import type { Places } from '../../src/flow/places.ts';
+import { tenantNow } from '../../src/flow/working.ts';
+import { openChunks } from '../../src/http/pieces.ts';
 import { ahead } from '../_util/ahead.ts';
 import { type MasterData, masterData } from '../_util/master-data.ts';
 import { until } from '../_util/process.ts';
@@ -121,4 +123,17 @@ test('a change that has been done is answered, whatever its person has under way
   expect(counted).toHaveBeenCalledTimes(1);
   giveBack();
   await take(8);
+});
+
+test('one is sent in the turns of its tenant, as it is made', async () => {
+  const chunks = service.context.once(openChunks);
+  const { take } = chunks;
+  const tenants: unknown[] = [];
+  jest.spyOn(chunks, 'take').mockImplementation((length) => {
+    tenants.push(tenantNow());
+    return take(length);
+  });
+  const [from, to] = [ahead('2027-03-01T00:00:00Z'), ahead('2027-03-02T00:00:00Z')];
+  expect((await get(`/api/v1.0/availability?From=${from}&To=${to}`)).status).toBe(200);
+  expect(new Set(tenants)).toEqual(new Set([holder.mandatorId]));
 });
