@@ -48,9 +48,13 @@ export const mostTokens = 20;
 const tokenBytes = 24;
 const daysBack = 31;
 const daysAhead = 366;
-/** The most events of a feed: more than 50 a day; and the most octets of its bookings while it is not large. */
+/** The most events of a feed: more than 50 a day. */
 export const mostEvents = 20_000;
-const mostSmall = 500_000;
+/**
+ * The most octets of its bookings, as they are stored, while it is not large: of lessons about a megabyte of text. A text that gets
+ * longer takes its place afterwards, or is written again.
+ */
+const mostSmall = 1_500_000;
 
 const hmacOf = (config: Context['config'], purpose: 'token' | 'ETag', text: string) =>
   createHmac('sha256', deriveKey(pepperOf(config), `calendar ${purpose}`))

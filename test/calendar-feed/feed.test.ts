@@ -446,16 +446,16 @@ describe('GET resources/{id}/calendar.ics', () => {
     written.mockRestore();
   });
 
-  /** So many bookings that the feed is long. */
-  const bookLong = (resourceId: number) =>
+  /** So many bookings that the feed is long, or fewer; of each there are some 4,300 octets. */
+  const bookLong = (resourceId: number, count = 400) =>
     sql`
       insert into booking (mandator_id, resource_id, kind, status, origin, occupied, description)
       select ${service.tenant.mandatorId}, ${resourceId}, 'Booking', 'Confirmed', 'Api', tstzrange(at, at + interval '5 minutes'), repeat('.', 4000)
-      from generate_series(${inDays(1)}::timestamptz, ${inDays(1, 745)}, interval '5 minutes') as at`.execute(
+      from generate_series(${inDays(1)}::timestamptz, ${inDays(1, 5 * (count - 1))}, interval '5 minutes') as at`.execute(
       service.context.db,
     );
 
-  test('a long feed is written once its call has one of the places of large answers; a short one and a 304 need none', async () => {
+  test('a long feed is written once its call has one of the places of large calendars; a 304, and one of less than a megabyte, need none', async () => {
     const [long, short] = [await makeRoom(), await makeRoom()];
     const { Url } = await makeToken(long);
     await bookLong(long);
@@ -463,7 +463,7 @@ describe('GET resources/{id}/calendar.ics', () => {
     const viewer = { mandatorId, personId: otherId, role: 'User', groupIds: [], hiddenRooms: [] } as unknown as Viewer;
     const wanted = { resourceId: [long], from: inDays(0), to: inDays(9), most: 1_000 };
     const { octets, longest } = await hashForFeed(service.context.db, viewer, wanted);
-    expect([longest > 4_000, longest < 5_000, octets > 149 * longest, octets <= 150 * longest]).toEqual(
+    expect([longest > 4_000, longest < 5_000, octets > 399 * longest, octets <= 400 * longest]).toEqual(
       Array(4).fill(true),
     );
     const taking = jest.spyOn(service.context.once(openLargeCalendars), 'take');
@@ -476,12 +476,26 @@ describe('GET resources/{id}/calendar.ics', () => {
       0,
     ]);
     const answer = await fetch(Url);
-    expect([...(await answer.text()).matchAll(/^BEGIN:VEVENT\r$/gm)]).toHaveLength(150);
+    expect([...(await answer.text()).matchAll(/^BEGIN:VEVENT\r$/gm)]).toHaveLength(400);
     expect([taking.mock.calls.length, written.mock.calls.length]).toEqual([2, 1]);
     expect(await readKnown(Url, answer.headers.get('etag') ?? '')).toEqual(['', answer.headers.get('etag')]);
-    await book(short);
-    expect((await fetch((await makeToken(short)).Url)).status).toBe(200);
+    await bookLong(short, 200);
+    expect((await (await fetch((await makeToken(short)).Url)).text()).length).toBeGreaterThan(800_000);
     expect(taking).toHaveBeenCalledTimes(2);
+    jest.restoreAllMocks();
+  });
+
+  test('one that gets longer than its bookings let expect is written again if no place is free', async () => {
+    const room = await makeRoom();
+    await bookLong(room, 300);
+    const { Url } = await makeToken(room);
+    const places = service.context.once(openLargeCalendars);
+    const taking = jest.spyOn(places, 'take');
+    const written = jest.spyOn(service.context.db, 'startTransaction');
+    jest.spyOn(places, 'takeIfFree').mockReturnValueOnce(undefined);
+    const answer = await fetch(Url);
+    expect([...(await answer.text()).matchAll(/^BEGIN:VEVENT\r$/gm)]).toHaveLength(300);
+    expect([answer.status, taking.mock.calls.length, written.mock.calls.length]).toEqual([200, 1, 2]);
     jest.restoreAllMocks();
   });
 
