@@ -50,10 +50,7 @@ const daysBack = 31;
 const daysAhead = 366;
 /** The most events of a feed: more than 50 a day. */
 export const mostEvents = 20_000;
-/**
- * The most octets of its bookings, as they are stored, while it is not large: of lessons about a megabyte of text. A text that gets
- * longer takes its place afterwards, or is written again.
- */
+/** The most octets of its stored bookings while it is not large: about a megabyte of text. A longer text takes its place afterwards. */
 const mostSmall = 1_500_000;
 
 const hmacOf = (config: Context['config'], purpose: 'token' | 'ETag', text: string) =>
