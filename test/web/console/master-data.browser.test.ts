@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import { sql } from 'kysely';
+import type { Browser, Route } from 'playwright-core';
 import { createPin } from '../../../src/identity/service.ts';
+import { hold, releaseAll } from '../../_util/hold.ts';
 import { lessonClient, makeJobs } from '../../_util/lessons.ts';
 import { pepper } from '../../_util/pepper.ts';
 import { until } from '../../_util/process.ts';
@@ -55,6 +57,7 @@ describeInBrowser('The master data of the console', () => {
     await admin.signIn();
   });
   afterAll(async () => {
+    await releaseAll();
     await browser?.close();
     await service?.stop();
   });
@@ -686,6 +689,46 @@ describeInBrowser('The master data of the console', () => {
     );
     expect(await button('New location').isVisible()).toBe(true);
     await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('a PIN whose answer is lost is made once, even if its call was said to be still running', async () => {
+    const { page, open, signIn, complaints, close } = await openConsole(browser, service, { language: 'de' });
+    const { db } = service.context;
+    const { mandatorId } = service.tenant;
+    const { Id } = (await call('POST', 'persons', {
+      Name: 'Ada',
+      Email: 'ada@school.example',
+      Role: 'User',
+      TimeZone: 'Europe/Berlin',
+    })) as { Id: number };
+    await open('?screen=master&part=persons');
+    await signIn();
+    await page.getByRole('button', { name: 'Ada', exact: true }).click();
+    await page.getByRole('button', { name: 'PINs …' }).click();
+    await page.getByText('Noch keine PIN').waitFor();
+    let key = '';
+    const lose = async (route: Route) => {
+      key = route.request().postDataJSON().variables.idempotencyKey;
+      await route.fetch();
+      await route.abort();
+    };
+    const make = () => page.getByRole('button', { name: 'PIN machen' }).click();
+    await page.route(/graphql$/, lose, { times: 1 });
+    await make();
+    await page.getByText('Der Server ist nicht zu erreichen.').first().waitFor();
+    const name = `idempotency:${mandatorId}:${service.tenant.person('Admin').id}:${key}`;
+    const release = await hold(db, (trx) =>
+      sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx),
+    );
+    await make();
+    await page.getByText('Ihr voriger Versuch läuft noch.').waitFor();
+    await release();
+    await make();
+    await page.getByText('Ihr voriger Versuch ist doch angekommen.').waitFor();
+    await page.getByRole('button', { name: 'PIN widerrufen' }).waitFor();
+    const { length } = await db.selectFrom('pin').select('id').where('person_id', '=', Id).execute();
+    expect({ length, complaints }).toEqual({ length: 1, complaints: [] });
+    await close();
   });
 
   test('a User has no master data, and makes and revokes calendar addresses of its own', async () => {

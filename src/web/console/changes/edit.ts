@@ -1,7 +1,7 @@
 /** The form that changes one lesson, as a batch of its own, whose end it waits for. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { randomKey } from '../../random-key.ts';
-import { act, ask, isUnanswered, type Refusal, Refused } from '../client.ts';
+import { act, ask, hasFault, type Refusal, Refused } from '../client.ts';
 import { fromInput, toInput } from '../clock.ts';
 import {
   BatchErrorsDocument,
@@ -107,8 +107,8 @@ export const LessonForm: Component<FormProperties> = ({ lesson, rooms, onClose }
       options: { idempotencyKey },
     });
     setRefusal(refused);
-    // After an answer, the next attempt is another batch.
-    if (!refused || !isUnanswered(refused)) setKey(randomKey());
+    // A refused call leaves the key unused, and an earlier one whose answer is lost may still be running.
+    if (!refused || hasFault(refused, 'KeyUsed')) setKey(randomKey());
     if (!done) {
       setSaving(false);
       return;

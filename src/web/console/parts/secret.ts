@@ -1,7 +1,7 @@
 /** A secret that is shown only once, with a button that copies it. It is made once even if the answer is lost. */
 import { useRef, useState } from 'preact/hooks';
 import { randomKey } from '../../random-key.ts';
-import { hasFault, isUnanswered, type Refusal } from '../client.ts';
+import { hasFault, type Refusal } from '../client.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
 import { html } from './html.ts';
@@ -35,10 +35,10 @@ export function useMaking(send: (idempotencyKey: string) => Promise<Made>, reloa
     setBusy(true);
     const { secret, refused } = await send(key);
     setBusy(false);
-    // The server knows the key, from this input or a former one.
-    const wasMade = hasFault(refused, 'KeyUsed') && refusal !== undefined && isUnanswered(refusal);
+    // A refused call leaves the key unused, so an earlier one whose answer is lost has made the secret.
+    const wasMade = hasFault(refused, 'KeyUsed');
     setRefusal(refused && wasMade ? { ...refused, code: 'WasMade', message: '', faults: [] } : refused);
-    if (!refused || !isUnanswered(refused)) setKey(randomKey());
+    if (!refused || wasMade) setKey(randomKey());
     if (secret !== undefined) setMade(secret);
     if (secret !== undefined || wasMade) reload();
     return secret !== undefined;
