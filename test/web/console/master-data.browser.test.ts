@@ -159,6 +159,23 @@ describeInBrowser('The master data of the console', () => {
     await call('PATCH', path, { Capacity: null });
   });
 
+  test('of a room that was retired meanwhile it is said that it is no longer in use', async () => {
+    const { page } = admin;
+    const alert = page.getByRole('alert').filter({ hasText: 'Admin of school has changed this' });
+    const LocationId = service.tenant.locationId;
+    const { Id } = (await call('POST', 'resources', { LocationId, Name: 'Attic' })) as { Id: number };
+    await admin.open('?screen=master');
+    await button('Attic').click();
+    await field('Seats').fill('8');
+    await call('POST', `resources/${Id}/retirement`, { FutureBookings: 'Keep' });
+    await button('Save').click();
+    await alert.waitFor();
+    expect(await alert.locator('li').allInnerTexts()).toEqual(['In use: yes → no']);
+    await sound();
+    await page.keyboard.press('Escape');
+    await closed();
+  });
+
   test('a fault is shown at its field, and a room moves to another location', async () => {
     await button('Lab 1').click();
     await field('Name').fill('Red');

@@ -617,6 +617,26 @@ describeInBrowser('What Admins watch in the console', () => {
       await isTold('Tafel is deleted.');
       expect(await stored()).toBeUndefined();
     });
+
+    test('whoever has changed one and then used it is said to have changed it', async () => {
+      const made = { Name: 'Board', Url: `${receiver.origin}/one`, Kinds: ['BookingCreated'] };
+      const { body } = await api.post('/webhooks', made);
+      const Id = body['Id'];
+      await admin.open('?screen=webhooks');
+      await press('Board');
+      await press('Change …');
+      await dialog().getByLabel('Name').fill('Blackboard');
+      await api.patch(`/webhooks/${Id}`, { Url: `${receiver.origin}/two` });
+      const tested = await api.send('POST', `/webhooks/${Id}/test`);
+      const replayed = await api.post(`/webhooks/${Id}/replay`, { Cursor: 'now' }, { 'If-Match': '*' });
+      expect([tested.status, replayed.status]).toEqual([200, 200]);
+      await dialog().getByRole('button', { name: 'Save' }).press('Enter');
+      const alert = dialog().getByRole('alert').filter({ hasText: 'Admin of school has changed this' });
+      await alert.waitFor();
+      // The audit keeps no addresses.
+      expect(await alert.locator('li').allInnerTexts()).toEqual(['Address']);
+      await isSound(admin);
+    });
   });
 
   describe('use', () => {

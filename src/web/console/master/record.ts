@@ -40,6 +40,9 @@ export type HoursAct = 'replace opening rules' | 'replace opening exceptions';
 /** The most acts that are told. */
 const mostTold = 10;
 
+/** Acts that make no version of the record: those on its hours, and those that only do something with it. */
+const withoutVersion = /^(replace|replay|retire|test) /;
+
 /** A list of records, which nobody would read as one text. */
 const isLong = (value: string | null): boolean => value !== null && /^[[{]/.test(value);
 
@@ -64,10 +67,9 @@ async function readStale(
   const filter = { subject, subjectId: id, ...(action && { action }) };
   const acts = (await ask(LatestActsDocument, { filter })).audit?.nodes ?? [];
   const known = acts.findIndex((act) => act.id === before.lastAct);
-  // Each act on a record makes a version, except those on its hours.
   const since = action
     ? acts.slice(0, known < 0 ? undefined : known)
-    : acts.filter((act) => !act.action.startsWith('replace ')).slice(0, now.version - before.version);
+    : acts.filter((act) => !withoutVersion.test(act.action)).slice(0, now.version - before.version);
   const told = since.slice(0, mostTold).toReversed();
   const names = await readNames(told.map(({ changes }) => ({ subject, changes })));
   const inWords = ({ person, at, changes }: Act): Told => ({
