@@ -1,6 +1,6 @@
 /** The form of a booking, and what the timeline shows of bookings, as people meet them who know neither. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import type { Browser, Route } from 'playwright-core';
 import { addDays } from '../../../src/time/days.ts';
 import { type Service, startService } from '../../_util/service.ts';
 import { launchBrowser } from '../_util/browser.ts';
@@ -419,8 +419,14 @@ describeInBrowser('Booking in the console', () => {
     await field('Titel').fill('Generalprobe');
     await send('PATCH', `bookings/${id}`, { Subject: 'Vorsingen', Description: 'Mit Klavier' });
     await cell(/^Vorsingen 13:00–14:00/).waitFor();
-    await save();
     const alert = edit.getByRole('alert');
+    const lose = (route: Route) =>
+      route.request().postData()?.includes('query BookingDetails(') ? route.abort() : route.fallback();
+    await mine.page.route(/graphql$/, lose);
+    await save();
+    await alert.getByText(/^Der Server ist nicht zu erreichen/).waitFor();
+    await mine.page.unroute(/graphql$/, lose);
+    await save();
     await alert.getByText(/^Jemand hat das um \d\d:\d\d geändert:$/).waitFor();
     expect(await alert.getByRole('listitem').allInnerTexts()).toEqual([
       'Titel: „Konzertprobe“ → „Vorsingen“',

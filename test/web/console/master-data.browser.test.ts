@@ -176,6 +176,37 @@ describeInBrowser('The master data of the console', () => {
     await closed();
   });
 
+  test('the new state is said to be loaded if it is, though the audit cannot be read', async () => {
+    const { page } = admin;
+    const { Id } = (await call('POST', 'locations', { Name: 'Annex', TimeZone: 'Europe/Berlin' })) as { Id: number };
+    await admin.open('?screen=master&part=locations');
+    await button('Annex').click();
+    await field('Name').fill('Annexe');
+    await call('PATCH', `locations/${Id}`, { TimeZone: 'Asia/Tokyo' });
+    const saveWithout = async (query: string, said: string) => {
+      const lose = (route: Route) =>
+        route.request().postData()?.includes(`query ${query}(`) ? route.abort() : route.fallback();
+      await page.route(/graphql$/, lose);
+      await button('Save').click();
+      await page.getByRole('dialog').getByText(said).waitFor();
+      await page.unroute(/graphql$/, lose);
+    };
+    const alerts = () => page.getByRole('dialog').getByRole('alert').allInnerTexts();
+    await saveWithout('MasterLocation', 'The server cannot be reached.');
+    expect([await field('Time zone').inputValue(), await alerts()]).toEqual([
+      'Europe/Berlin',
+      [expect.not.stringContaining('is loaded')],
+    ]);
+    await saveWithout('LatestActs', 'Somebody has changed this meanwhile.');
+    expect([await field('Name').inputValue(), await field('Time zone').inputValue()]).toEqual(['Annexe', 'Asia/Tokyo']);
+    expect(await alerts()).toEqual([expect.stringContaining('The new state is loaded')]);
+    await sound();
+    await button('Save').click();
+    await row('Annexe Asia/Tokyo').waitFor();
+    await closed();
+    await admin.open('?screen=master');
+  });
+
   test('a fault is shown at its field, and a room moves to another location', async () => {
     await button('Lab 1').click();
     await field('Name').fill('Red');

@@ -4,13 +4,13 @@
  */
 import { useState } from 'preact/hooks';
 import { memberText, type Names, readNames, valueText } from '../activity/wording.ts';
-import { ask, type Refusal, Refused } from '../client.ts';
+import { ask, type Refusal } from '../client.ts';
 import { type AuditSubject, LatestActsDocument, type LatestActsQuery } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { submit } from '../parts/field.ts';
 import { type Child, h, html } from '../parts/html.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
-import { gone, type Stale, StaleBox, type Told } from '../parts/stale.ts';
+import { gone, refusalIn, type Stale, StaleBox, type Told } from '../parts/stale.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
 import { t as shell } from '../texts/shell.ts';
@@ -84,10 +84,8 @@ async function readStale(
   };
 }
 
-function notIfRefused(error: unknown): false {
-  if (error instanceof Refused) return false;
-  throw error;
-}
+/** Where the audit cannot be read. */
+const untold: Stale = { isGone: false, tell: () => [{ changes: [] }] };
 
 /**
  * What was read, and why a change of it was refused. If somebody else was faster, the new state is read.
@@ -104,21 +102,21 @@ export function useBase<Read extends Base | null>(
   const [stale, setStale] = useState<Stale>();
   /** @param refused nothing after a success @param id of what was changed; nothing for a new record */
   async function settle(refused: Refusal | undefined, id: string | undefined): Promise<void> {
-    const isMissing = refused?.code === 'NotFound';
-    const mayBeStale = (isMissing || refused?.code === 'PreconditionFailed') && id !== undefined && base !== null;
-    // What has changed says more than the refusal, which stays if it cannot be read.
-    const isTold = mayBeStale && (await readAgain(id, base, isMissing).catch(notIfRefused));
-    setRefusal(isTold ? undefined : refused);
+    const mayBeStale = refused?.code === 'NotFound' || refused?.code === 'PreconditionFailed';
+    const isAgain = mayBeStale && id !== undefined && base !== null;
+    setRefusal(isAgain ? await readAgain(refused, id, base).catch(refusalIn) : refused);
   }
-  /** @returns whether it is said what others have done */
-  async function readAgain(id: string, before: Read & Base, isMissing: boolean): Promise<boolean> {
+  /** @returns why it was refused; nothing if it is said what others have done, which says more @throws Refused */
+  async function readAgain(refused: Refusal, id: string, before: Read & Base): Promise<Refusal | undefined> {
     const now = await readNow(id);
     // Another record that the input names is missing.
-    if (isMissing && now) return false;
-    const next = now ? await readStale({ subject, action }, id, before, now) : gone;
+    if (refused.code === 'NotFound' && now) return refused;
+    const next = now
+      ? await readStale({ subject, action }, id, before, now).catch((error) => refusalIn(error) && untold)
+      : gone;
     if (now) setBase(() => now);
     setStale(next);
-    return true;
+    return undefined;
   }
   return { base, refusal, stale, settle };
 }

@@ -1,4 +1,5 @@
 /** Says what others have changed while something was in a form, whose input stays. */
+import { type Refusal, Refused } from '../client.ts';
 import { dayAt, dayText, ownZone, timeText } from '../clock.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/shell.ts';
@@ -16,6 +17,12 @@ export type Stale = {
 };
 
 export const gone: Stale = { isGone: true, tell: () => [] };
+
+/** Why the new state, or what was changed, cannot be read. */
+export function refusalIn(error: unknown): Refusal {
+  if (error instanceof Refused) return error.refusal;
+  throw error;
+}
 
 function tellOne({ who = t().stale.somebody, at, changes }: Told) {
   const instant = at === undefined ? present() : Date.parse(at);

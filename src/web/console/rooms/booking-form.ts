@@ -11,7 +11,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
-import { type Stale, StaleBox } from '../parts/stale.ts';
+import { gone, refusalIn, type Stale, StaleBox } from '../parts/stale.ts';
 import { person } from '../session.ts';
 import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
@@ -90,19 +90,18 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const isShort = rule !== undefined && until < day;
   const days = rule && !isShort ? daysOf(choice) : [day];
 
-  /** @returns whether the form says what others have changed */
-  async function readAgain(before: Booking): Promise<boolean> {
-    const { booking: now } = await ask(BookingDetailsDocument, { id: before.id }).catch(() => ({ booking: null }));
-    if (!now) return false;
+  /** Says what others have changed. @throws Refused */
+  async function readAgain(before: Booking): Promise<void> {
+    const { booking: now } = await ask(BookingDetailsDocument, { id: before.id });
+    if (!now) return setStale(gone);
     store.hear(now);
     rebase(draftOf(now));
     setStale({ isGone: false, tell: () => [changeBetween(before, now)] });
-    return true;
   }
   async function takeRefusal(refused: Refusal): Promise<void> {
     if (booking) {
-      const isTold = refused.code === 'PreconditionFailed' && (await readAgain(booking));
-      setRefusal(isTold ? undefined : refused);
+      const isStale = refused.code === 'PreconditionFailed';
+      setRefusal(isStale ? await readAgain(booking).then(() => undefined, refusalIn) : refused);
       return;
     }
     // The server knows the key, with other content: the lost attempt has booked.
