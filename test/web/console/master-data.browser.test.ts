@@ -406,6 +406,29 @@ describeInBrowser('The master data of the console', () => {
     await admin.open('?screen=master&part=hours');
   });
 
+  test('of many exceptions that share its days five are named, and the others are counted', async () => {
+    const { page } = admin;
+    const path = `opening-hours/locations/${service.tenant.locationId}/exceptions`;
+    const days = [1, 2, 3, 4, 5, 6, 7].map((date) => `2099-05-0${date}`);
+    await call('PUT', path, { Items: days.map((day) => ({ FromDate: day, ToDate: day, Closed: true })) });
+    await admin.open('?screen=master&part=hours');
+    await button('New exception …').press('Enter');
+    await field('From').fill('2099-05-01');
+    await field('To').fill('2099-05-07');
+    const shared = page.getByRole('status').filter({ hasText: 'There is an exception for this time already' });
+    await shared.getByText('2 more exceptions share days.').waitFor();
+    expect([await shared.count(), await shared.getByRole('paragraph').count()]).toEqual([1, 6]);
+    await field('To').fill('2099-05-06');
+    await shared.getByText('1 more exception shares days.').waitFor();
+    await field('To').fill('2099-05-05');
+    await shared.getByText('more exception').waitFor({ state: 'detached' });
+    await sound();
+    await page.keyboard.press('Escape');
+    await closed();
+    await call('PUT', path, { Items: [] });
+    await admin.open('?screen=master&part=hours');
+  });
+
   test('an exception names a booking that it leaves outside after hundreds that are inside, unless a shorter one applies', async () => {
     const { page } = admin;
     const { tenant, url } = service;

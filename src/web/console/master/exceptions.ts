@@ -34,13 +34,20 @@ const inputOf = ({ fromDate, toDate, closed, periods, reason }: Exception): Open
 });
 
 const lengthOf = ({ fromDate, toDate }: Exception) => daysBetween(fromDate, toDate);
+/** The most other exceptions that are named. */
+const mostNamed = 5;
+
 /** Says of other exceptions with dates of this one which of the two applies: that of fewer days, else the one saved last. */
-const sharing = (wanted: Exception, others: readonly Exception[]): string[] =>
-  others
-    .filter(({ fromDate, toDate }) => fromDate <= wanted.toDate && wanted.fromDate <= toDate)
-    .map((other) =>
-      t().sharesDates([datesText(other), hoursText(other)].join(', '), lengthOf(other) >= lengthOf(wanted)),
-    );
+const Sharing: Component<{ wanted: Exception; others: readonly Exception[] }> = ({ wanted, others }) => {
+  const sharing = others.filter(({ fromDate, toDate }) => fromDate <= wanted.toDate && wanted.fromDate <= toDate);
+  if (sharing.length === 0) return null;
+  return html`
+    <div role="status">
+      ${sharing.slice(0, mostNamed).map((other) => html`<p class="hint">${t().sharesDates([datesText(other), hoursText(other)].join(', '), lengthOf(other) >= lengthOf(wanted))}</p>`)}
+      ${sharing.length > mostNamed && html`<p class="hint">${t().moreShare(sharing.length - mostNamed)}</p>`}
+    </div>
+  `;
+};
 
 const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, at, onClose }) => {
   const readNow = async () => (await owner.read()).exceptions;
@@ -83,7 +90,7 @@ const ExceptionForm: Component<FormProperties> = ({ owner, exceptions, onSaved, 
         ${h(Field, { label: t().from, type: 'date', value: fromDate, onInput: (text) => set({ fromDate: text, ...(!isEndChosen && { toDate: text }) }), required: true, autofocus: true })}
         ${h(Field, { label: t().to, type: 'date', value: toDate, min: fromDate, onInput: chooseEnd, required: true })}
       </div>
-      ${sharing(wanted, others).map((text) => html`<p class="hint" role="status">${text}</p>`)}
+      ${h(Sharing, { wanted, others })}
       ${h(Field, { label: labels().reason, value: reason ?? '', onInput: (text) => set({ reason: text }), maxLength: longest.reason })}
       ${h(Check, { label: t().closedAll, checked: closed, onChange: (checked) => set({ closed: checked, ...(!checked && periods.length === 0 && { periods: [{ opens: '08:00', closes: '18:00' }] }) }) })}
       ${

@@ -26,6 +26,8 @@ export const t = texts(
       `24 Stunden lang offen, ${closes === '24:00' ? 'bis Mitternacht' : `bis ${closes} am nächsten Tag, wenn dieser nicht geschlossen ist`}.`,
     sharesDates: (other: string, isThis: boolean) =>
       `Für diese Zeit gibt es schon eine Ausnahme: ${other}. An gemeinsamen Tagen gilt ${isThis ? 'die hier' : 'weiter die andere, weil sie weniger Tage hat'}.`,
+    moreShare: (n: number) =>
+      n === 1 ? 'Noch 1 Ausnahme hat gemeinsame Tage.' : `Noch ${n} Ausnahmen haben gemeinsame Tage.`,
     on: 'An diesen Tagen',
     closed: 'geschlossen',
     closedAll: 'Ganz geschlossen',
@@ -82,6 +84,7 @@ export const t = texts(
       `Open for 24 hours, until ${closes === '24:00' ? 'midnight' : `${closes} on the next day, unless that is closed`}.`,
     sharesDates: (other: string, isThis: boolean) =>
       `There is an exception for this time already: ${other}. On days of both, ${isThis ? 'this one applies' : 'the other one still applies, as it has fewer days'}.`,
+    moreShare: (n: number) => (n === 1 ? '1 more exception shares days.' : `${n} more exceptions share days.`),
     on: 'On these days',
     closed: 'closed',
     closedAll: 'Closed throughout',
