@@ -13,6 +13,7 @@ import { type BookingFilter, filterOfTimetable, hashForFeed, listForFeed } from 
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimSecretOnce } from '../db/idempotency.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { keysOf } from '../db/name-keys.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
@@ -100,7 +101,7 @@ export async function createToken(
   const owned = { mandator_id: viewer.mandatorId, person_id: viewer.personId };
   const resourceId = isOfResource(of) ? of.resourceId : null;
   const [klasse = null, lehrperson = null] = isOfResource(of) ? [] : [of.klasse, of.lehrperson];
-  const record = await db.transaction().execute(async (trx) => {
+  const record = await transactOrGiveUp(db, 'The person', async (trx) => {
     const settle = await claimSecretOnce(
       trx,
       viewer,

@@ -1,4 +1,7 @@
-/** Transactions that wait only briefly for locks: an import locks its rooms, and the bookings that it cancels, to its end. */
+/**
+ * Transactions that wait only briefly for locks: an import locks its rooms, and the bookings that it cancels, to its end; an
+ * erasure its person and the tenant.
+ */
 import { sql } from 'kysely';
 import { Unavailable } from '../errors.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
@@ -10,7 +13,7 @@ const longestWaitMs = 1_000;
 /** @param what is locked, as the beginning of a sentence: `The resource` */
 export const heldByOthers = (what: string): Unavailable =>
   new Unavailable(
-    `${what} is locked by another change, such as an import of lessons that has not ended; send the same request again.`,
+    `${what} is locked by another change, such as an import of lessons or an erasure that has not ended; send the same request again.`,
   );
 
 /** Runs a transaction whose statements wait at most `waitMs` for a lock, and then throw (`isLockTimeout`). */

@@ -5,6 +5,7 @@ import { lockTenant } from './row-lock.ts';
 
 /**
  * Refuses a record beyond the limit of a tenant. Creations take turns, as each locks the tenant, so that the count is exact.
+ * @param trx by `transactOrGiveUp`: an erasure, too, locks the tenant
  * @param of the table of the records, and their name in messages
  * @throws Conflict
  */

@@ -3,6 +3,7 @@ import { checkAdmin, checkReader } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
@@ -96,7 +97,7 @@ export async function createCalendar(db: Database, act: Act, fields: NewCalendar
   const { viewer } = act;
   checkAdmin(viewer);
   const read = await readSource(fields, { needed: true });
-  return await db.transaction().execute(async (trx) => {
+  return await transactOrGiveUp(db, 'The tenant', async (trx) => {
     await checkLocation(trx, viewer.mandatorId, fields.locationId);
     await checkRecordLimit(trx, viewer.mandatorId, {
       table: 'holiday_calendar',

@@ -7,6 +7,7 @@ import { recordAct } from '../acts.ts';
 import type { Act, Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { claimSecretOnce } from '../db/idempotency.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
 import { readPerParent } from '../db/per-parent.ts';
@@ -65,7 +66,7 @@ export async function createPinFor(
   const { mandatorId } = viewer;
   const { label, expiresAt, idempotencyKey } = wanted;
   checkAdmin(viewer);
-  return await db.transaction().execute(async (trx) => {
+  return await transactOrGiveUp(db, 'The person', async (trx) => {
     const settle = await claimSecretOnce(
       trx,
       viewer,

@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { rests } from '../db/resting.ts';
 import { lockRow } from '../db/row-lock.ts';
 import { NotAuthenticated } from '../errors.ts';
@@ -43,7 +44,7 @@ export async function beginSession(
 ): Promise<string> {
   const id = randomBytes(32).toString('base64url');
   const { PerPerson, LongestHours } = config.Sessions;
-  await db.transaction().execute(async (trx) => {
+  await transactOrGiveUp(db, 'The person', async (trx) => {
     // Sign-ins of a person take turns, so that the limit holds.
     await lockRow(trx, 'person', mandatorId, personId);
     if (address !== undefined) await insistOnAddress(trx, { mandatorId, personId }, address);

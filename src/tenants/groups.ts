@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { checkAdmin, checkPersonReader } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
@@ -86,7 +87,7 @@ export const getGroup = getterOf(kind.noun, findGroup);
 /** @throws Forbidden; Conflict when the name is taken; InvalidInput for a person who is unknown or erased */
 export function createGroup(db: Database, act: Act, { name, ...members }: NewGroup): Promise<Group> {
   checkAdmin(act.viewer);
-  return db.transaction().execute(async (trx) => {
+  return transactOrGiveUp(db, 'The group or one of its persons', async (trx) => {
     refuseFaults(await holdPersons(trx, act.viewer.mandatorId, members));
     const group = await insertRecord<Group>(trx, act, kind, { name }, members);
     await moveMembers(trx, act.viewer.mandatorId, [{ groupId: group.id, ...members }]);
@@ -107,7 +108,7 @@ export function changeGroup(
   { name, ...members }: GroupChanges,
 ): Promise<Group> {
   checkAdmin(act.viewer);
-  return db.transaction().execute(async (trx) => {
+  return transactOrGiveUp(db, 'The group or one of its persons', async (trx) => {
     const faults = await holdPersons(trx, act.viewer.mandatorId, members);
     return await changeRecord<Group>(trx, act, kind, { id, expected }, { name }, async () => {
       refuseFaults(faults);

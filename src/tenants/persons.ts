@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { checkAdmin, maySeeAll } from '../access.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
@@ -176,7 +177,7 @@ export async function changePerson(
   const named = await withZoneName(db, changes);
   const { mandatorId } = act.viewer;
   const mayDemote = changes.active === false || (changes.role !== undefined && changes.role !== 'Admin');
-  return await db.transaction().execute(async (trx) => {
+  return await transactOrGiveUp(db, 'The person', async (trx) => {
     // Two Admins must not demote or erase each other at the same time.
     if (mayDemote) await lockTenant(trx, mandatorId);
     return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, named, async ({ erasedAt, role }) => {

@@ -3,6 +3,7 @@ import { checkAdmin, checkReader } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { type FieldError, InvalidInput } from '../errors.ts';
 import { checkVersion } from '../records.ts';
 import { auditedLook } from './look.ts';
@@ -50,7 +51,7 @@ export function changeTenant(
 ): Promise<Tenant> {
   const { viewer } = act;
   checkAdmin(viewer);
-  return db.transaction().execute(async (trx) => {
+  return transactOrGiveUp(db, 'The tenant', async (trx) => {
     const found = toTenant(await tenantOf(trx, viewer).forNoKeyUpdate().executeTakeFirstOrThrow());
     checkVersion(found, expected);
     const wanted = {

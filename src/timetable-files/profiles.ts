@@ -4,6 +4,7 @@ import { checkImporter } from '../access.ts';
 import { recordAct } from '../acts.ts';
 import type { Act, Versions, Viewer } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
@@ -76,7 +77,7 @@ function writeReading(kept: KeptReading): string {
 export function createProfile(db: Database, act: Act, { name, reading: kept }: NewProfile): Promise<Profile> {
   const { viewer } = act;
   checkImporter(viewer);
-  return db.transaction().execute(async (trx) => {
+  return transactOrGiveUp(db, 'The tenant', async (trx) => {
     await checkRecordLimit(trx, viewer.mandatorId, {
       table: 'timetable_profile',
       noun: 'timetable profiles',

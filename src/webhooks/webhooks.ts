@@ -6,6 +6,7 @@ import { findEnd, readChangePage, readEvents } from '../changes/service.ts';
 import type { Config } from '../config.ts';
 import type { Act, Context, Versions, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { pageById, readCounted } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest } from '../db/paging.ts';
 import { readById } from '../db/read-by-id.ts';
@@ -83,7 +84,7 @@ export async function createWebhook(
   // Before the transaction, which would keep other readers of the feed waiting.
   const { position: seen_position, micros: seen_micros } = await findEnd(db, mandatorId);
   const secret = makeSecret();
-  return db.transaction().execute(async (trx) => {
+  return transactOrGiveUp(db, 'The tenant', async (trx) => {
     await checkRecordLimit(trx, mandatorId, { table: 'webhook', noun: 'webhooks', most: mostWebhooks });
     const webhook = await trx
       .insertInto('webhook')

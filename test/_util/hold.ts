@@ -27,6 +27,23 @@ export async function releaseAll(): Promise<void> {
   open.clear();
 }
 
+/**
+ * Lets requests wait for locks that give up after a second: a slow machine may need longer until `work` has seen them wait.
+ */
+export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const { query } = pg.Client.prototype as { query: (...args: unknown[]) => unknown };
+  const statements = jest.spyOn(pg.Client.prototype as { query: typeof query }, 'query');
+  statements.mockImplementation(function (this: pg.Client, text, ...more) {
+    const isLimit = typeof text === 'string' && text.startsWith('set local lock_timeout');
+    return query.call(this, isLimit ? 'set local lock_timeout = 0' : text, ...more);
+  });
+  try {
+    return await work();
+  } finally {
+    statements.mockRestore();
+  }
+}
+
 /** How many statements wait for a lock. */
 export async function countWaiting(db: Database): Promise<number> {
   const { rows } = await sql<{ count: number }>`

@@ -26,7 +26,7 @@ const isData = (text: string) => !/"errors":\[\{|"__typename":"\w+Problem"/.test
 /** Why something is answered 503 because of others: they have the places and turns, hold the record, or changed rights. */
 const ofOthers = [
   /are (under way|waiting) already; send the same request again\./,
-  /is locked by another change, such as an import of lessons that has not ended; send the same request again\./,
+  /is locked by another change, such as an import of lessons or an erasure that has not ended; send the same request again\./,
   /What you may see or do has changed; subscribe again\./,
 ];
 /** Of a mutation all of these are members of its result. */

@@ -7,7 +7,7 @@ import { createPin, revokePin } from '../../src/identity/service.ts';
 import { sweepSessions } from '../../src/identity/sessions.ts';
 import { releaseClock, setClock } from '../_util/clock.ts';
 import { makeTenant } from '../_util/factories.ts';
-import { countWaiting, hold, releaseAll } from '../_util/hold.ts';
+import { countWaiting, hold, patiently, releaseAll } from '../_util/hold.ts';
 import { pepper } from '../_util/pepper.ts';
 import { until } from '../_util/process.ts';
 import { type Service, startService } from '../_util/service.ts';
@@ -335,10 +335,24 @@ test('401 for a PIN that is deleted while its holder signs in', async () => {
     await sql`select from person where id = ${personId} for no key update`.execute(trx);
     await trx.deleteFrom('pin').where('id', '=', pinId).execute();
   });
-  const meanwhile = signIn(pin);
-  await until(async () => (await countWaiting(db)) > 0);
+  const meanwhile = await patiently(async () => {
+    const signingIn = signIn(pin);
+    await until(async () => (await countWaiting(db)) > 0);
+    await release();
+    return await signingIn;
+  });
+  expect(meanwhile).toMatchObject({ status: 401, json: { Code: 'NotAuthenticated' } });
+});
+
+test('503 after a second for a sign-in while its person is locked, as by a long erasure', async () => {
+  const { pin, personId } = await begin();
+  const release = await hold(service.context.db, (trx) =>
+    sql`select from person where id = ${personId} for no key update`.execute(trx),
+  );
+  const detail = expect.stringMatching(/^The person is locked by another change/);
+  expect(await signIn(pin)).toMatchObject({ status: 503, json: { detail } });
   await release();
-  expect(await meanwhile).toMatchObject({ status: 401, json: { Code: 'NotAuthenticated' } });
+  expect((await signIn(pin)).status).toBe(201);
 });
 
 test('a person has so many sessions and no more; the oldest end', async () => {
