@@ -1,6 +1,7 @@
 import fs from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { CompiledQuery, sql } from 'kysely';
+import pg from 'pg';
 import { auditSubjects } from '../../src/acts.ts';
 import { forgetOldActs } from '../../src/audit/service.ts';
 import { makeTenant } from '../_util/factories.ts';
@@ -251,6 +252,34 @@ test('all old acts are forgotten at once, however many there are, unless the pro
   };
   expect(await forget(AbortSignal.abort())).toBe(5_001);
   expect(await forget()).toBe(0);
+});
+
+test('old acts are found by the index of their age: no portion reads again what those before it have deleted', async () => {
+  const { db } = service.context;
+  const sent = jest.spyOn(pg.Client.prototype, 'query');
+  await forgetOldActs(db, service.context.config.Limits.AuditDays);
+  const statements = sent.mock.calls.flatMap(([text, values]) =>
+    String(text).includes('delete from audit')
+      ? [CompiledQuery.raw(`explain ${text}`, values as unknown as unknown[])]
+      : [],
+  );
+  sent.mockRestore();
+  expect(statements.length).toBeGreaterThan(0);
+  const plans: string[] = [];
+  const release = await hold(db, async (trx) => {
+    await sql`select set_config(name, 'off', true) from unnest(array['enable_bitmapscan', 'enable_seqscan']) as name`.execute(
+      trx,
+    );
+    for (const statement of statements) {
+      const { rows } = await trx.executeQuery<{ 'QUERY PLAN': string }>(statement);
+      plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+    }
+  });
+  await release();
+  for (const plan of plans) {
+    expect(plan).toMatch(/using audit_at on audit\b.*\n +Index Cond: \(\(mandator_id = \d+\) AND \(at < /);
+    expect(plan).not.toContain('Sort');
+  }
 });
 
 test('an old act that a transaction holds delays no others, and is forgotten later; those of a resting tenant stay', async () => {
