@@ -385,6 +385,18 @@ describe('an erased person', () => {
     for (const [, made, send] of requests) expect((await send()).status).toBe(made);
   });
 
+  test('is removed from lessons by a name with the mark that parts search terms', async () => {
+    const { db } = service.context;
+    const ada = await makePerson();
+    await storeLesson(ada, 700, ['E. Noether', 'Ada\u001fL', 'Ada'], []);
+    expect((await erase(ada, { AlsoKnownAs: ['ada\u001fL'] })).status).toBe(200);
+    const lessons = db
+      .selectFrom('lesson')
+      .where('beginn', '=', new Date(slot(700)))
+      .select('lehrpersonen');
+    expect(await lessons.execute()).toEqual([{ lehrpersonen: ['E. Noether', 'Ada'] }]);
+  });
+
   test('is erased again by names that the first erasure did not know: they are removed too', async () => {
     const { db } = service.context;
     const grace = await makePerson();
