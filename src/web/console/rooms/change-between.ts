@@ -28,6 +28,8 @@ export function changeBetween(before: Booking, now: NonNullable<BookingDetailsQu
     const old = was[at]?.[1] ?? null;
     return old === value ? [] : [shell().stale.member(label, old, value)];
   });
-  const isDecision = before.status === 'Requested' && now.status !== 'Requested';
-  return { who: isDecision ? now.decision?.decidedBy?.displayName : undefined, at: now.changedAt, changes };
+  const { decision, changedAt } = now;
+  // Others may have changed more since the decision.
+  const isDecision = before.status === 'Requested' && changes.length === 1 && decision?.decidedAt === changedAt;
+  return { who: isDecision ? decision?.decidedBy?.displayName : undefined, at: changedAt, changes };
 }
