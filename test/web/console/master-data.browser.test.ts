@@ -178,10 +178,10 @@ describeInBrowser('The master data of the console', () => {
 
   test('the new state is said to be loaded if it is, though the audit cannot be read', async () => {
     const { page } = admin;
-    const { Id } = (await call('POST', 'locations', { Name: 'Annex', TimeZone: 'Europe/Berlin' })) as { Id: number };
+    const { Id } = (await call('POST', 'locations', { Name: 'Outpost', TimeZone: 'Europe/Berlin' })) as { Id: number };
     await admin.open('?screen=master&part=locations');
-    await button('Annex').click();
-    await field('Name').fill('Annexe');
+    await button('Outpost').click();
+    await field('Name').fill('Outposts');
     await call('PATCH', `locations/${Id}`, { TimeZone: 'Asia/Tokyo' });
     const saveWithout = async (query: string, said: string) => {
       const lose = (route: Route) =>
@@ -198,11 +198,14 @@ describeInBrowser('The master data of the console', () => {
       [expect.not.stringContaining('is loaded')],
     ]);
     await saveWithout('LatestActs', 'Somebody has changed this meanwhile.');
-    expect([await field('Name').inputValue(), await field('Time zone').inputValue()]).toEqual(['Annexe', 'Asia/Tokyo']);
+    expect([await field('Name').inputValue(), await field('Time zone').inputValue()]).toEqual([
+      'Outposts',
+      'Asia/Tokyo',
+    ]);
     expect(await alerts()).toEqual([expect.stringContaining('The new state is loaded')]);
     await sound();
     await button('Save').click();
-    await row('Annexe Asia/Tokyo').waitFor();
+    await row('Outposts Asia/Tokyo').waitFor();
     await closed();
     await admin.open('?screen=master');
   });
@@ -768,7 +771,7 @@ describeInBrowser('The master data of the console', () => {
     const { mandatorId } = service.tenant;
     const { Id } = (await call('POST', 'persons', {
       Name: 'Ada',
-      Email: 'ada@school.example',
+      Email: 'ada.lost@school.example',
       Role: 'User',
       TimeZone: 'Europe/Berlin',
     })) as { Id: number };
