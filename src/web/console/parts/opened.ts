@@ -5,11 +5,11 @@ import { go, leave, place } from '../address.ts';
 /**
  * The address alone does not open a dialog: what it shows is not there.
  * @param name in the address, its own among the dialogs of a screen
- * @param first what is open at first
+ * @param first what is open at first, if the address says that something is
  */
 export function useOpened<Opened>(name: string, first: () => Opened | undefined = () => undefined) {
-  const [opened, setOpened] = useState(first);
   const isOpen = place.value['dialog'] === name;
+  const [opened, setOpened] = useState(() => (isOpen ? first() : undefined));
   const wasOpen = useRef(isOpen);
   useEffect(() => {
     if (wasOpen.current && !isOpen) setOpened(undefined);
