@@ -175,7 +175,7 @@ async function checkPlaces(
   const [first] = moved;
   if (!first) return;
   for (const { old, to } of moved) {
-    checkActive(roomOf(rooms, to.resourceId));
+    checkActive(roomOf(rooms, to.resourceId), old.resourceId !== to.resourceId ? 'ResourceId' : undefined);
     if (!mayBookAnytime(viewer)) checkNotOver(old, now);
   }
   // As with a new series, the rules on times apply to its first booking.

@@ -213,7 +213,7 @@ async function make(
   { places, closed }: PlannedPlaces,
 ): Promise<Made | RefusedOccupation> {
   const [room] = (await lockRooms(trx, viewer.mandatorId, [wanted.resourceId])) as [BookableRoom];
-  checkActive(room);
+  checkActive(room, 'ResourceId');
   const conflicts = await findConflicts(trx, viewer, places);
   const inTheWay = Map.groupBy(conflicts, ({ wantedStart }) => wantedStart.getTime());
   const free = places.filter(({ start }) => !inTheWay.has(start.getTime()));

@@ -122,9 +122,9 @@ export function inWords(minutes: number): string {
   return minutes > 0 && minutes % 60 === 0 ? count(minutes / 60, 'hour') : count(Math.round(minutes), 'minute');
 }
 
-/** @throws Conflict for an inactive resource */
-export function checkActive({ name, active }: BookableRoom): void {
-  if (!active) throw Conflict.because('InactiveResource', `The resource ${name} is not active; choose another.`);
+/** @param field the member that names the resource, if one does. @throws Conflict for an inactive resource */
+export function checkActive({ name, active }: BookableRoom, field?: 'ResourceId'): void {
+  if (!active) throw Conflict.because('InactiveResource', `The resource ${name} is not active; choose another.`, field);
 }
 
 /** @throws InvalidInput when two bookings of a series would occupy a resource at the same time */

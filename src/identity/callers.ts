@@ -8,7 +8,6 @@ import { NotAuthenticated, NotFound } from '../errors.ts';
 import { getPerson } from '../tenants/service.ts';
 import type { Assertion } from './external.ts';
 import type { PinHolder } from './guesses.ts';
-import { howToSignIn } from './modes.ts';
 import { usablePins } from './pins.ts';
 import { isNewUse, recordPinUse } from './uses.ts';
 
@@ -45,8 +44,7 @@ export async function readHolder(
   { mandator, personId, pinId }: PinHolder,
   { credential, expiresAt, isSent = false }: Pick<Viewer, 'credential' | 'expiresAt'> & { isSent?: boolean },
 ): Promise<Viewer> {
-  const { db, config } = context;
-  const row = await usablePins(db)
+  const row = await usablePins(context.db)
     .where('mandator.code', '=', mandator)
     .where('pin.id', '=', pinId)
     .where('person.id', '=', personId)
@@ -54,7 +52,8 @@ export async function readHolder(
     .select(isNewUse(sql.ref('pin.last_used_at')).as('isNew'))
     .$narrowType<Pick<Viewer, 'role'>>()
     .executeTakeFirst();
-  if (!row) throw new NotAuthenticated(`The PIN of this call is no longer valid; ${howToSignIn(config)}`);
+  if (!row)
+    throw new NotAuthenticated('The PIN of this call is no longer valid; ask an Admin of the tenant for a new one.');
   const { pinExpiresAt, isNew, ...viewer } = row;
   if (isSent && isNew) await recordPinUse(context, viewer);
   const isPinFirst = pinExpiresAt !== null && pinExpiresAt < expiresAt;

@@ -14,7 +14,7 @@ import { readPerParent } from '../db/per-parent.ts';
 import { lockIfActive } from '../db/row-lock.ts';
 import { Conflict, NotFound } from '../errors.ts';
 import { finderOf, noRecord } from '../records.ts';
-import { getPersonById } from '../tenants/service.ts';
+import { getPersonById, personErased } from '../tenants/service.ts';
 import { createPin, type Pin, pepperOf, pinById, revokePin, selectPins } from './pins.ts';
 
 export const pinList: List<Pin> = { name: 'pins', key: idKey, keyOf: ({ pinId }) => pinId };
@@ -75,7 +75,8 @@ export async function createPinFor(
       (id) =>
         `This Idempotency-Key has already created the PIN with the PinId ${id}, which is shown only once; if it was lost, revoke it and create another with a new key.`,
     );
-    await getPersonById(trx, viewer, personId);
+    const { erasedAt } = await getPersonById(trx, viewer, personId);
+    if (erasedAt) throw personErased();
     if (!(await lockIfActive(trx, mandatorId, personId)))
       throw Conflict.because('InactivePerson', 'The person is not active, so a PIN would not be valid.');
     const { pin, pinId } = await createPin(trx, pepperOf(config), {

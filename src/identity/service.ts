@@ -193,7 +193,7 @@ export function viewerOfPin(identity: Identity, pin: string, ip: string): Promis
   });
 }
 
-const wrongPin = 'The PIN is not valid; create one with "roomgate pin create".';
+const wrongPin = 'The PIN is not valid; ask an Admin of the tenant for a new one.';
 const tooManyWrong = (seconds: number) =>
   `Too many wrong PINs from here; wait ${Math.max(1, Math.ceil(seconds))} seconds.`;
 

@@ -66,6 +66,9 @@ const kind: RecordKind = {
       : Conflict.because('TeacherCodeTaken', 'Another person has this TeacherCode already.', 'TeacherCode'),
 };
 
+export const personErased = (): Conflict =>
+  Conflict.because('PersonErased', 'This person has been erased for good; create a new one.');
+
 const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>
   db
     .selectFrom('person')
@@ -181,7 +184,7 @@ export async function changePerson(
     // Two Admins must not demote or erase each other at the same time.
     if (mayDemote) await lockTenant(trx, mandatorId);
     return await changeRecord<PersonRecord>(trx, act, kind, { id, expected }, named, async ({ erasedAt, role }) => {
-      if (erasedAt) throw Conflict.because('PersonErased', 'This person has been erased for good; create a new one.');
+      if (erasedAt) throw personErased();
       checkRole(changes.role, role);
       if (mayDemote) await checkOtherAdmin(trx, mandatorId, id);
       return {};

@@ -46,6 +46,7 @@ export {
   listPersons,
   listPersonsOf,
   type PersonRecord,
+  personErased,
   personList,
 } from './persons.ts';
 export {

@@ -159,6 +159,31 @@ const impossible: [what: string, code: string, field: string | null, attempt: ()
     },
   ],
   [
+    'a PIN is made for an erased person',
+    'PersonErased',
+    null,
+    async () => {
+      const { Id } = await make('persons', { Name: 'Ida', Email: 'ida@school.example', TimeZone: 'UTC', Role: 'User' });
+      await admin.post(`/persons/${Id}/erasure`, {});
+      return await admin.post(`/persons/${Id}/pins`, {});
+    },
+  ],
+  [
+    'a retired resource is booked',
+    'InactiveResource',
+    'ResourceId',
+    async () => await admin.post('/bookings', bookingOf(await makeRetired())),
+  ],
+  [
+    'a booking is moved to a retired resource',
+    'InactiveResource',
+    'ResourceId',
+    async () => {
+      const { Id } = await make('bookings', bookingOf((await makeRoom()).Id));
+      return await admin.patch(`/bookings/${Id}`, { ResourceId: await makeRetired() });
+    },
+  ],
+  [
     'a policy is deleted that a resource has',
     'InUse',
     null,
@@ -218,6 +243,11 @@ async function make(list: string, body: Tree) {
 async function makeRoom(more: Tree = {}) {
   const { Id: LocationId } = await make('locations', { Name: `Site ${++sites}`, TimeZone: 'UTC' });
   return { ...(await make('resources', { Name: 'Room', LocationId, ...more })), LocationId };
+}
+async function makeRetired(): Promise<number> {
+  const { Id } = await makeRoom();
+  expect((await admin.patch(`/resources/${Id}`, { Active: false })).status).toBe(200);
+  return Id;
 }
 const tomorrow = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 86_400_000;
 const bookingOf = (ResourceId: number) => ({

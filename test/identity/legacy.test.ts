@@ -380,7 +380,11 @@ describe('a wrong PIN', () => {
       }),
     );
     expect(answers).toEqual(
-      Array(4).fill([401, 'APIKEY realm="roomgate"', 'The PIN is not valid; create one with "roomgate pin create".']),
+      Array(4).fill([
+        401,
+        'APIKEY realm="roomgate"',
+        'The PIN is not valid; ask an Admin of the tenant for a new one.',
+      ]),
     );
   });
 

@@ -246,7 +246,7 @@ describe('a PIN that does not count', () => {
       }),
     );
     expect([...new Set(answers)]).toEqual([
-      '400 {"error":"invalid_grant","error_description":"The PIN is not valid; create one with \\"roomgate pin create\\"."}',
+      '400 {"error":"invalid_grant","error_description":"The PIN is not valid; ask an Admin of the tenant for a new one."}',
     ]);
   });
 
