@@ -1,24 +1,10 @@
 /** Reads the settings: `appsettings.json`, overridden by environment variables, as one frozen object (contract 1 and 6). */
 import fs from 'node:fs';
 import path from 'node:path';
-import leven, { closestMatch } from 'leven';
 import { z } from 'zod';
 import { isJsonObject, readJsonText } from './json-text.ts';
-import {
-  clientSettings,
-  corsSettings,
-  holidaySettings,
-  identityProvider,
-  identitySettings,
-  limitSettings,
-  mailCalendar,
-  mailServer,
-  sessionSettings,
-  settings,
-  showSetting,
-  tracingSettings,
-  webhookSettings,
-} from './settings.ts';
+import { findMisspelt, groups, knownName, suggestion } from './misspelt.ts';
+import { type clientSettings, identitySettings, mailServer, settings, showSetting } from './settings.ts';
 import { wordingOf } from './wording.ts';
 
 export type Client = z.output<typeof clientSettings>;
@@ -29,7 +15,7 @@ export type Config = Readonly<
     IdpUrl: string;
     RoomsHost: string;
     Clients: readonly Client[];
-    /** One line for each member of the files that is not a setting of ours and does not look like a misspelt one. */
+    /** One line for each variable that looks like a misspelt setting, and for each member of the files that looks like none. */
     warnings: readonly string[];
   }
 >;
@@ -60,21 +46,6 @@ function readJson(file: string, setting: string): unknown {
 }
 
 type Tree = { [name: string]: unknown };
-
-/** The schema's spelling of a name, which may be given in any case. */
-function knownName(names: readonly string[], name: string): string | undefined {
-  return names.find((known) => known.toLowerCase() === name.toLowerCase());
-}
-
-const groups = {
-  Cors: corsSettings,
-  Holidays: holidaySettings,
-  Webhooks: webhookSettings,
-  Limits: limitSettings,
-  Sessions: sessionSettings,
-  IdentityProvider: identityProvider,
-  Tracing: tracingSettings,
-};
 
 const namesIn: Record<string, readonly string[]> = Object.fromEntries(
   Object.entries(groups).map(([group, { shape }]) => [group, Object.keys(shape)]),
@@ -139,47 +110,6 @@ function withEnvironment(file: Tree, environment: NodeJS.ProcessEnv): Input {
 
 function valueAt(tree: unknown, keys: readonly PropertyKey[]): unknown {
   return keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], tree);
-}
-
-const homes: [home: string, { shape: object }][] = [
-  ['', settings],
-  ...Object.entries<{ shape: object }>(groups),
-  ['(client)', clientSettings],
-  ['(mail server)', mailServer],
-  ['(calendar)', mailCalendar],
-];
-
-/** Every setting with the object that contains it; a name in brackets stands for any of several such objects. */
-const everyName = homes.flatMap(([home, { shape }]) => Object.keys(shape).map((name) => ({ home, name })));
-
-/** The object of the settings that a path is in. */
-function homeOf([first, ...rest]: readonly PropertyKey[]): string {
-  if (first === 'Clients') return '(client)';
-  if (first === 'MailServer') return rest.length > 1 ? '(calendar)' : '(mail server)';
-  return [first ?? '', ...rest].join('.');
-}
-
-const isRepeated = (home: string) => home.startsWith('(');
-
-const inOrder = (name: string) => [...name].sort().join('');
-
-/** Whether a name may be a misspelling of another: at most one letter in three is wrong, or letters are swapped. */
-const resembles = (name: string, other: string) =>
-  3 * leven(name, other) <= Math.max(name.length, other.length) || inOrder(name) === inOrder(other);
-
-/** Suggests the setting that was probably meant, as it would be written in that place: in a variable, with its whole path. */
-function suggestion(path: readonly PropertyKey[], unknown: string, isVariable: boolean): string {
-  const written = unknown.toLowerCase();
-  const names = everyName.map(({ name }) => name.toLowerCase()).filter((name) => resembles(written, name));
-  const near = closestMatch(written, names, { maxDistance: 2 });
-  const known = everyName.filter(({ name }) => name.toLowerCase() === near);
-  const here = homeOf(path);
-  const meant = known.find(({ home }) => home === here) ?? known.find(({ home }) => !isRepeated(home));
-  if (!meant) return '';
-  const { home, name } = meant;
-  const whole = isRepeated(home) ? [...path, name] : [home, name].filter(Boolean);
-  const respelt = isVariable ? whole.join('__') : home === here ? name : whole.join('.');
-  return `; did you mean ${respelt}?`;
 }
 
 /** The faults of an issue, each with the dotted name of its setting. */
@@ -259,7 +189,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, projectDirectory: str
   const written = readJson(file, 'APPSETTINGS_FILE');
   if (!isJsonObject(written)) throw new ConfigError(`${file}: must be a JSON object`);
   const { tree, variables } = withEnvironment(written, environment);
-  const warnings: string[] = [];
+  const warnings = findMisspelt(environment);
   const read = parse(settings, tree, path.basename(file), warnings, variables);
   const identityFile = path.resolve(path.dirname(file), read.IdentitySettingsFile);
   const { Clients } = parse(

@@ -63,19 +63,19 @@ async function examineAge(db: Database, troubled: readonly Troubled[]): Promise<
   const { rows } = await sql<{ open: number; old: string[] | null }>`
     select count(*)::int as open,
       array_agg(mandator.code || '/' || batch.id order by batch.created_at)
-        filter (where batch.created_at < now() - interval '30 minutes' and mandator.code <> all (${tenants}::text[])) as old
+        filter (where batch.created_at < now() - interval '15 minutes' and mandator.code <> all (${tenants}::text[])) as old
     from batch join mandator on mandator.id = batch.mandator_id
     where import_status = any (${openStatuses}::text[])`.execute(db);
   const { open, old } = rows[0]!;
   if (!old) {
     const others = troubled.length > 0 ? ' of the others' : '';
-    return { check, level: 'ok', text: `${open} are open, none${others} for more than 30 minutes` };
+    return { check, level: 'ok', text: `${open} are open, none${others} for more than 15 minutes` };
   }
   const named = old.slice(0, 3).join(', ');
   return {
     check,
     level: 'warning',
-    text: `${old.length} have been open for more than 30 minutes: ${named}${old.length > 3 ? ', ...' : ''}`,
+    text: `${old.length} have been open for more than 15 minutes: ${named}${old.length > 3 ? ', ...' : ''}`,
     remedy: 'Check that a worker runs, and look for their BatchId in its log.',
   };
 }

@@ -37,6 +37,8 @@ const checkTimeout = 2_000;
 const metricsKeptFor = 1_000;
 /** Milliseconds for a figure: Prometheus gives up after ten seconds, and would consider the process dead. */
 const figureTimeout = 5_000;
+/** Siblings wait 1.5 s for each other's metrics (supervisor.ts). */
+const siblingsFigureTimeout = 1_000;
 
 /** A pooler may lead to a server that has become a standby: reads there are outdated, and writes fail. */
 async function takesWrites(db: Context['db']): Promise<boolean> {
@@ -58,9 +60,9 @@ async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> 
 }
 
 /** @throws when the figure is late, as while the database hangs */
-async function orLate(figure: Read | Promise<Read>): Promise<Read> {
+async function orLate(figure: Read | Promise<Read>, timeout: number): Promise<Read> {
   const answered = new AbortController();
-  const late = sleep(figureTimeout, undefined, { signal: answered.signal, ref: false }).then(() => {
+  const late = sleep(timeout, undefined, { signal: answered.signal, ref: false }).then(() => {
     throw new Error('the figure is late');
   });
   try {
@@ -103,7 +105,7 @@ function createMetrics(health: Health) {
       registers: [registry],
       async collect() {
         try {
-          const figure = await orLate(read());
+          const figure = await orLate(read(), health.siblings ? siblingsFigureTimeout : figureTimeout);
           metric.reset();
           if (typeof figure === 'number') return metric.inc(figure);
           for (const [value, number] of Object.entries(figure)) metric.inc({ [label ?? '']: value }, number);

@@ -60,7 +60,9 @@ means the default. A wrong value prevents the start, with a line for each fault 
 \`APPSETTINGS_FILE\` names another file.
 
 Unknown members of the files, such as those of other products, are ignored with a warning at the start, unless they resemble a
-setting: a misspelt setting prevents the start.
+setting: a misspelt setting prevents the start. A variable with the right group and a wrong name in it prevents it too
+(\`Limits__Lesson\`); any other that looks like a misspelt setting (\`DatabseUrl\`, \`Limit__…\`) may belong to another program: it is
+ignored with a warning. A \`HOST\` or \`PORT\` that a shell or a platform exports is a setting too.
 
 ## General
 
@@ -192,7 +194,7 @@ export function commandLinePage(): string {
 # Command line
 
 \`./roomgate COMMAND\` works from every folder when it is called with its path; \`npx roomgate\` does the same inside of the
-project. The examples work in the demo.
+project. The examples name persons and rooms of the demo; ids and codes in them are yours.
 
 - All commands take \`--json\`. What would move, hide or colour text on a terminal, in names or files, is printed as spaces, and in JSON
   as escapes.

@@ -236,7 +236,7 @@ describe('the database', () => {
       expect(named(findings, 'Queue')?.text).toMatch(/^1 jobs are waiting, the oldest for 30\d s$/);
       expect(named(findings, 'Orphans')?.text).toMatch(/^1 jobs have been locked/);
       expect(await examineBatches(db)).toMatchObject([
-        { level: 'warning', text: `1 have been open for more than 30 minutes: ${code}/${id}` },
+        { level: 'warning', text: `1 have been open for more than 15 minutes: ${code}/${id}` },
       ]);
     });
   });

@@ -115,7 +115,7 @@ describe('the environment goes over the file', () => {
     // An empty variable leaves the default, at every depth.
     [{ Port: '' }, { Port: 8080 }],
     [{ Limits__JobsPerBatch: '' }, { Limits: { JobsPerBatch: 10_000 } }],
-    // What we do not know at the top is somebody else's.
+    // What we do not know at the top is somebody else's, or misspelt.
     [{ PATH: '/bin', Ports: '1', My__Port: '1' }, { Port: 90 }],
   ])('%j', (environment, expected) => {
     expect(read({ Port: 90, Limits: { JobsPerBatch: 7 } }, environment)).toMatchObject(expected);
@@ -405,6 +405,20 @@ describe('members of other products', () => {
   test('do not stop a start, but wrong values beside them do', () => {
     expect(faults({ Logging: {}, Port: 'x' })).toHaveLength(1);
     expect(faults({ Logging: {}, IdentityProvider: { Mode: 'External', Colour: 1 } })).toHaveLength(1);
+  });
+
+  test.each<[NodeJS.ProcessEnv, string | undefined]>([
+    [{ DatabseUrl: 'postgres:///' }, 'DatabaseUrl'],
+    [{ Peper: 'x' }, 'Pepper'],
+    [{ Limit__LessonsPerBatch: '5' }, 'Limits__LessonsPerBatch'],
+    [{ LIMIT__LESSONSPERBATCH: '5' }, 'Limits__LESSONSPERBATCH'],
+    [{ MailServr__uni__Url: 'https://x.example' }, 'MailServer__uni__Url'],
+    [{ DATABASE_URL: 'postgres:///', PORTS: '1', http_proxy: 'x', npm_config_cache: 'x' }, undefined],
+  ])('a variable that looks like a misspelt setting is told: %j', (environment, meant) => {
+    const [variable] = Object.keys(environment);
+    expect(read({}, environment).warnings).toEqual(
+      meant ? [`${variable}: there is no such setting; did you mean ${meant}? It is ignored`] : [],
+    );
   });
 
   test('there are none in the shipped files', () => {

@@ -105,6 +105,15 @@ test('metrics are the sum of both, save what both read in the database', async (
   expect(await client.end(batchId)).toMatchObject({ ImportStatus: 'LessonsCreated' });
 });
 
+test('a figure that the database does not tell is left out, and no other', async () => {
+  const release = await hold(db, (trx) => sql`lock table batch`.execute(trx));
+  await until('both answer without it', async () => {
+    const text = await readMetrics();
+    return /^roomgate_processes 2$/m.test(text) && !text.includes('\nroomgate_batches_open ');
+  });
+  await release();
+});
+
 test('metrics of file descriptors are those of one process, so that a full one is seen beside others', async () => {
   const limits = fs.readFileSync(`/proc/${childrenOf(program.pid)[0]}/limits`, 'utf8');
   const [, most] = /^Max open files +(\d+)/m.exec(limits) ?? [];

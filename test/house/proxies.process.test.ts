@@ -1,5 +1,6 @@
 /** The proxies of deploy/, run by their programs: what they pass on, and what they keep internal. */
 import { once } from 'node:events';
+import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
@@ -142,6 +143,14 @@ describe.each<[string, ProxyName]>([
     const own = await ask(service.url, sent);
     expect(lasting(await ask(url, sent))).toEqual(lasting(own));
   });
+
+  if (program === 'nginx')
+    test('has no queries in its log: they have secrets', async () => {
+      for (const token of ['first', 'second']) await ask(url, { at: `/healthz?token=${token}` });
+      const read = () => fs.readFileSync(`${proxy.directory}/roomgate.log`, 'utf8');
+      await until('both are logged', () => read().split('"GET /healthz" 200').length > 2);
+      expect(read()).not.toMatch(/token|[?]/);
+    });
 
   test('lets the service say which body is too large, before all of it has come', async () => {
     const { hostname, port } = new URL(url);
