@@ -14,6 +14,7 @@ import { Conflict, InvalidInput, memberFault, NotFound } from '../errors.ts';
 import { finderOf, getterOf } from '../records.ts';
 import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
+import { personErased, personTaken } from './person-conflicts.ts';
 import { changeRecord, insertRecord, type RecordKind } from './records.ts';
 import { withZoneName } from './time-zones.ts';
 
@@ -60,14 +61,8 @@ const kind: RecordKind = {
   table: 'person',
   noun: 'person',
   columns,
-  taken: (constraint) =>
-    constraint === 'person_email'
-      ? Conflict.because('EmailTaken', 'Another person has this e-mail address already.', 'Email')
-      : Conflict.because('TeacherCodeTaken', 'Another person has this TeacherCode already.', 'TeacherCode'),
+  taken: personTaken,
 };
-
-export const personErased = (): Conflict =>
-  Conflict.because('PersonErased', 'This person has been erased for good; create a new one.');
 
 const personsOf = (db: Database, { mandatorId }: Pick<Viewer, 'mandatorId'>) =>
   db

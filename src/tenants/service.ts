@@ -32,6 +32,7 @@ export { findLogo } from './look.ts';
 export { getMandator, getOnlyTenant, listTenants, noTenantYet, setParameter } from './mandators.ts';
 export { listOrganizers, organizerList } from './organizers.ts';
 export { readParameterName } from './parameters.ts';
+export { personErased } from './person-conflicts.ts';
 export {
   changePerson,
   createPerson,
@@ -46,7 +47,6 @@ export {
   listPersons,
   listPersonsOf,
   type PersonRecord,
-  personErased,
   personList,
 } from './persons.ts';
 export {
