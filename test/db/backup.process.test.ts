@@ -14,6 +14,7 @@ import { type Database, openDatabase } from '../../src/db/database.ts';
 import { listKnown, migrate, migrateTo, pendingMigrations } from '../../src/db/migrate.ts';
 import { rehearse } from '../../src/db/rehearsal.ts';
 import { restoreBackup } from '../../src/db/restore.ts';
+import { atDatabase } from '../../src/flow/database-urls.ts';
 import { createPin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { type Server, startServer } from '../../src/server.ts';
@@ -26,6 +27,7 @@ import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase } from '../_util/postgres.ts';
 import { until } from '../_util/process.ts';
 import { longWindow, testConfig } from '../_util/service.ts';
+import { ask } from '../_util/streaming.ts';
 import { tokenFor } from '../_util/token.ts';
 import { makeCalendar, sparing, waiting } from '../mail/_util/rows.ts';
 
@@ -75,6 +77,20 @@ async function withDatabase<T>(work: (db: Database) => Promise<T>, url = databas
   } finally {
     await db.destroy();
   }
+}
+
+/** A session ends some time after its connection, which may be more than a restore waits for. */
+const untilUnused = (url = database.url) =>
+  until('nobody uses the database', async () => {
+    const name = new URL(url).pathname.slice(1);
+    const users = await ask(atDatabase(url, 'postgres'), `select from pg_stat_activity where datname = '${name}'`);
+    return users.length === 0;
+  });
+
+/** Restores the backup, as a process of its own, once nobody uses the database. */
+async function restoreByForce(settings: Record<string, string | undefined> = {}, ...options: string[]) {
+  await untilUnused();
+  return roomgate(['restore', file, '--force', ...options], settings);
 }
 
 const countBookings = (db: Database) =>
@@ -144,22 +160,21 @@ test('an installation comes back as it was at its backup, and continues', async 
   server = undefined;
   const before = await withDatabase(countBookings);
 
-  expect(roomgate(['restore', file, '--force'], { Pepper: undefined })).toEqual({
+  expect(await restoreByForce({ Pepper: undefined })).toEqual({
     status: 78,
     text: expect.stringContaining('Pepper: is missing'),
   });
-  expect(roomgate(['restore', file, '--force'], { Pepper: 'of another installation, 32 letters' })).toEqual({
+  const another = { Pepper: 'of another installation, 32 letters' };
+  expect(await restoreByForce(another)).toEqual({
     status: 78,
     text: expect.stringContaining('Pepper: is not that of the backup'),
   });
   expect(await withDatabase(countBookings)).toEqual(before);
-  expect(
-    roomgate(['restore', file, '--force', '--forget-pepper'], { Pepper: 'of another installation, 32 letters' }).status,
-  ).toBe(0);
+  expect((await restoreByForce(another, '--forget-pepper')).status).toBe(0);
   expect(await withDatabase((db) => db.selectFrom('pepper').selectAll().execute())).toEqual([]);
   const live = (db: Database) => db.selectFrom('pin').select('id').where('revoked_at', 'is', null).execute();
   expect(await withDatabase(live)).toEqual([]);
-  expect(roomgate(['restore', file, '--force'])).toEqual({
+  expect(await restoreByForce()).toEqual({
     status: 0,
     text: expect.stringMatching(`^${rows} rows restored, as of \\S+ \\(roomgate 0\\.1\\.0\\)\\.\n$`),
   });
@@ -172,7 +187,7 @@ test('an installation comes back as it was at its backup, and continues', async 
   await expect(writeBackup(database.url, '0.1.0', left)).rejects.toThrow(
     'The output cannot be written: the reader has',
   );
-  expect(roomgate(['backup', path.join(folder, 'other')], { Pepper: 'of another installation, 32 letters' })).toEqual({
+  expect(roomgate(['backup', path.join(folder, 'other')], another)).toEqual({
     status: 0,
     text: expect.stringContaining('which is not the Pepper of this database'),
   });
@@ -236,14 +251,16 @@ test('a backup of an earlier schema is brought up to date; one of a later schema
     await writeBackup(url, '0.0.9', old);
     await withDatabase((db) => sql`insert into kysely_migration values ('999999_later', '2030')`.execute(db), url);
     await writeBackup(url, '9.9.9', path.join(folder, 'later'));
-    const restore = (name: string) =>
-      restoreBackup(url, {
+    const restore = async (name: string) => {
+      await untilUnused(url);
+      return await restoreBackup(url, {
         file: name,
         force: true,
         log,
         prepareQueue: migrateQueue,
         finish: async (db) => void (await migrate(db, log)),
       });
+    };
     await expect(restore(path.join(folder, 'later'))).rejects.toThrow('written by roomgate 9.9.9, whose schema');
     expect((await restore(old)).Version).toBe('0.0.9');
     await withDatabase(async (db) => {
