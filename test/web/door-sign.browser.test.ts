@@ -167,18 +167,18 @@ describeInBrowser('A door sign in a browser', () => {
 
   test('without the network it changes at the minute, shows the age of its data, and soon promises nothing', async () => {
     const sign = await show('A4', { ahead: 0 }, cable.url);
-    await school.book('A4', 3, 33, { Subject: 'Konferenz' });
+    await school.book('A4', 5, 35, { Subject: 'Konferenz' });
     await sign.shows('Konferenz');
     cable.cut();
     await sign.page.clock.fastForward(95_000);
     await sign.shows(/^As of \d\d:\d\d$/);
     await sign.status('STARTING_SOON');
-    await sign.page.clock.fastForward(2 * minute);
+    await sign.page.clock.fastForward(4 * minute);
     await sign.status('BUSY');
-    await sign.page.clock.fastForward(10 * minute);
+    await sign.page.clock.fastForward(8 * minute);
     await sign.status('BUSY');
     // Past the end of the booking and of all trust.
-    await sign.page.clock.fastForward(20 * minute);
+    await sign.page.clock.fastForward(22 * minute);
     await sign.status('UNKNOWN');
     expect(await sign.text()).not.toMatch(/\bFree\b/);
     cable.mend();
@@ -244,7 +244,7 @@ describeInBrowser('A door sign in a browser', () => {
   });
 
   test('"book now" by touch, pressed twice, books once, and is undone', async () => {
-    const sign = await show('A7');
+    const sign = await show('A7', { patient: true });
     await sign.status('FREE');
     const button = sign.button(/Book now.*30/);
     const calls: string[] = [];
@@ -299,7 +299,7 @@ describeInBrowser('A door sign in a browser', () => {
 
   test('from a busy room another one is found by touch, booked there, and given back; a code leads phones to the room', async () => {
     await school.book('B5', -5, 55);
-    const sign = await show('B5');
+    const sign = await show('B5', { patient: true });
     await sign.status('BUSY');
     await sign.page.getByAltText('Book on your own phone').waitFor();
     await sign.button('Find a free room').tap();
@@ -371,7 +371,7 @@ describeInBrowser('A door sign in a browser', () => {
 
   test('of two signs that book at one moment one wins, and the other shows so', async () => {
     const other = await school.pair({ ResourceIds: [school.roomId('A9')], MayBook: true });
-    const signs = await Promise.all([show('A9'), show('A9', { token: other.token })]);
+    const signs = await Promise.all([show('A9', { patient: true }), show('A9', { patient: true, token: other.token })]);
     await Promise.all(signs.map((sign) => sign.status('FREE')));
     // Of the two calls none is sent before both are made: who hears of the other's booking has nothing left to press.
     const held: Route[] = [];

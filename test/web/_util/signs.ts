@@ -14,7 +14,13 @@ export type SignOptions = {
   height?: number;
   /** Milliseconds by which the device's clock is ahead; with it time can be moved. */
   ahead?: number;
+  /** What came of a touch, its undo and its questions stay, as on a machine that is slow they would go before they are seen. */
+  patient?: boolean;
 };
+
+/** Their times in src/web/display/touch.ts. */
+const patience =
+  'const wait = setTimeout; setTimeout = (run, ms, ...more) => ([5_000, 6_000, 10_000].includes(ms) ? 0 : wait(run, ms, ...more));';
 
 type Found = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
 export type Sign = Awaited<ReturnType<typeof openSign>>;
@@ -23,7 +29,7 @@ const axe = fs.readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.
 
 /** @param address of the page, below `origin` */
 export async function openSign(browser: Browser, origin: string, address: string, options: SignOptions = {}) {
-  const { token, language = 'en', theme, query = {}, width = 1280, height = 800, ahead } = options;
+  const { token, language = 'en', theme, query = {}, width = 1280, height = 800, ahead, patient } = options;
   const context = await browser.newContext({ viewport: { width, height }, hasTouch: true });
   // Longer than the busiest machine needs.
   context.setDefaultTimeout(100_000);
@@ -43,6 +49,7 @@ export async function openSign(browser: Browser, origin: string, address: string
     complaints.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
+  if (patient) await page.addInitScript(patience);
   if (ahead !== undefined) await page.clock.install({ time: Date.now() + ahead });
 
   const root = page.locator('html');
