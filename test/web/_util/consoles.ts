@@ -94,6 +94,20 @@ export async function openConsole(browser: Browser, service: Site, options: Cons
       }
       throw new Error(`Tab does not reach ${name}, but ${passed.join(' | ')}`);
     },
+    /** Presses keys that the page takes for one act only while they follow each other soon, however slow the machine is. */
+    pressAtOnce: (...keys: string[]) =>
+      page.evaluate((all) => {
+        for (const names of all.map((each) => each.split('+'))) {
+          const held = { shiftKey: names.includes('Shift'), altKey: names.includes('Alt') };
+          const pressed = new KeyboardEvent('keydown', {
+            key: names.at(-1)!,
+            ...held,
+            bubbles: true,
+            cancelable: true,
+          });
+          document.activeElement?.dispatchEvent(pressed);
+        }
+      }, keys),
     close: () => context.close(),
   };
 }

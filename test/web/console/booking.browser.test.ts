@@ -131,7 +131,6 @@ describeInBrowser('Booking in the console', () => {
       )
       .waitFor();
     await send('PATCH', `policies/${Id}`, { LongestMinutes: null, LeadMinutes: 525_600 });
-    await press();
     // In the zone of the room, not in that of the browser: of the hour, the minutes may differ.
     const hours = [0, 10].map((minutes) =>
       new Date(Date.now() + (525_600 + minutes) * 60_000).toLocaleTimeString('de', {
@@ -139,6 +138,7 @@ describeInBrowser('Booking in the console', () => {
         hour: '2-digit',
       }),
     );
+    await press();
     await form()
       .getByText(
         new RegExp(
@@ -212,9 +212,11 @@ describeInBrowser('Booking in the console', () => {
     const confirmed = mine.page.locator(':not(.pending)');
     await cell(/^Spät 18:45–19:45/)
       .and(confirmed)
-      .focus();
-    await mine.page.keyboard.press('Shift+ArrowRight');
-    await mine.page.keyboard.press('Shift+ArrowRight');
+      .waitFor();
+    // The page may hear of the booking before the form has its answer, and nothing below a form takes the focus.
+    await form().waitFor({ state: 'detached' });
+    await cell(/^Spät 18:45–19:45/).focus();
+    await mine.pressAtOnce('Shift+ArrowRight', 'Shift+ArrowRight');
     await said(/^Der Raum ist in dieser Zeit nicht geöffnet\./);
     await cell(/^Spät 18:45–19:45/).waitFor();
     await seen('a refused move');
@@ -343,6 +345,10 @@ describeInBrowser('Booking in the console', () => {
     const next = addDays(day, 2);
     await send('PATCH', `resources/${service.tenant.resources[3]?.id}`, { Name: 'R104' });
     await mine.open(`?screen=rooms&day=${next}`);
+    await cell(/^frei 07:00–20:00/)
+      .first()
+      .waitFor();
+    await mine.page.locator('[role=grid][aria-busy=false]').waitFor();
     const box = await mine.page.locator('[data-row="2"] .track').boundingBox();
     if (!box) throw new Error('There is no row.');
     const moveTo = (hour: number) =>

@@ -40,6 +40,13 @@ describeInBrowser('The screen of rooms', () => {
       ...more,
     });
   const button = (name: string | RegExp, on: Opened = mine) => on.page.getByRole('button', { name }).last();
+  /** Until nothing moves any more: the hours are drawn that are open, and all bookings are there. */
+  async function isDrawn(): Promise<void> {
+    await cell(/^free 07:00–21:00/)
+      .first()
+      .waitFor();
+    await mine.page.locator('[role=grid][aria-busy=false]').waitFor();
+  }
   /** Of the element that has the focus. */
   const focused = () =>
     mine.page.evaluate<string | null>(
@@ -172,7 +179,7 @@ describeInBrowser('The screen of rooms', () => {
     await cell(/^Choir 07:00–08:00/).waitFor();
     await mine.page.getByRole('dialog').waitFor({ state: 'detached' });
     await cell(/Choir/).focus();
-    await press('Shift+ArrowRight', 'Shift+ArrowRight', 'Alt+ArrowRight');
+    await mine.pressAtOnce('Shift+ArrowRight', 'Shift+ArrowRight', 'Alt+ArrowRight');
     await mine.page
       .getByText(/^Moved: R101, .*07:30–08:45/)
       .first()
@@ -359,6 +366,7 @@ describeInBrowser('The screen of rooms', () => {
   });
 
   test('a conflict says what is in the way, and one press takes what is free', async () => {
+    await isDrawn();
     const from = await cell(/Rehearsal/).boundingBox();
     const to = await cell(/Conference/).boundingBox();
     if (!from || !to) throw new Error('A booking is missing.');
@@ -728,6 +736,7 @@ describeInBrowser('The screen of rooms', () => {
 
   test('an edge is dragged; the time of another zone is shown beside that of the room', async () => {
     await mine.open(`?screen=rooms&day=${day}`);
+    await isDrawn();
     const box = await cell(/^Conference 09:00–10:00/).boundingBox();
     if (!box) throw new Error('There is no booking.');
     const hour = box.width;
