@@ -470,8 +470,9 @@ describeInBrowser('The master data of the console', () => {
     const [day, next] = [2, 3].map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10));
     const dayOf = (date = '') => date.replaceAll('-', '');
     const event = `BEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:${dayOf(day)}\r\nDTEND;VALUE=DATE:${dayOf(next)}\r\nSUMMARY:Gründer\r\nEND:VEVENT`;
-    const file = (content: string | Buffer) => ({
-      name: 'days.ics',
+    // Each has a name of its own, by which the page says that it has read it.
+    const file = (name: string, content: string | Buffer) => ({
+      name,
       mimeType: 'text/calendar',
       buffer: Buffer.from(content as string),
     });
@@ -485,16 +486,20 @@ describeInBrowser('The master data of the console', () => {
     await button('New holiday calendar').press('Enter');
     await page.locator('dialog[open] input:focus').waitFor();
     await page.keyboard.type('Days off');
-    await field('File (.ics)').setInputFiles(file(Buffer.from('BEGIN:VCALENDAR\r\nX-1:F\x81nf', 'latin1')));
-    await page.getByText('Line 2, days.ics: the line is neither UTF-8 nor Windows-1252').waitFor();
+    await field('File (.ics)').setInputFiles(file('old.ics', Buffer.from('BEGIN:VCALENDAR\r\nX-1:F\x81nf', 'latin1')));
+    await page.getByText('Line 2, old.ics: the line is neither UTF-8 nor Windows-1252').waitFor();
     await sound();
-    await field('File (.ics)').setInputFiles(file('no calendar'));
+    await field('File (.ics)').setInputFiles(file('none.ics', 'no calendar'));
+    await page.getByText('Chosen: none.ics').waitFor();
     await sound();
     await button('Create').click();
     await page.locator('dialog .fault, dialog .refused').first().waitFor();
     await field('File (.ics)').setInputFiles(
       // As Windows writes it.
-      file(Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:test\r\n${event}\r\nEND:VCALENDAR\r\n`, 'latin1')),
+      file(
+        'days.ics',
+        Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:test\r\n${event}\r\nEND:VCALENDAR\r\n`, 'latin1'),
+      ),
     );
     await page.getByText('Chosen: days.ics').waitFor();
     await button('Create').click();
@@ -734,6 +739,7 @@ describeInBrowser('The master data of the console', () => {
     await button('Save').click();
     await said('Upper School is changed.');
     await alert.waitFor({ state: 'detached' });
+    await until('it is stored', async () => (await stored()).Colour === '#ffe000');
     expect(await stored()).toMatchObject({ Colour: '#ffe000', Logo: logo });
     await button('Remove: Colour').press('Enter');
     await button('Remove: Logo').press('Enter');
