@@ -258,7 +258,7 @@ describeInBrowser('The screen of rooms in other hands', () => {
     await page.mouse.move(edge.x, edge.y);
     await page.mouse.down();
     await view('Week').press('Enter');
-    await page.locator('.head b').last().waitFor();
+    await page.locator('.head b').nth(6).waitFor();
     expect(await days()).toBe(7);
     expect(complaints).toEqual([]);
     await close();
