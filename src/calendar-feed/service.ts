@@ -17,7 +17,7 @@ import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { keysOf } from '../db/name-keys.ts';
 import { pageById } from '../db/page-query.ts';
 import { idKey, type List, type Page, type PageRequest, toPage } from '../db/paging.ts';
-import { lockIfActive } from '../db/row-lock.ts';
+import { lockIfActive, unlessLocked } from '../db/row-lock.ts';
 import { Conflict, NotAuthenticated } from '../errors.ts';
 import { deriveKey, farFuture, isNewUse, pepperOf, recordUse, viewerColumns } from '../identity/service.ts';
 import { noRecord } from '../records.ts';
@@ -253,7 +253,7 @@ export async function viewerOfToken(
         .updateTable('calendar_token')
         .set({ last_used_at: sql`now()` })
         .where('mandator_id', '=', person.mandatorId)
-        .where('id', '=', id)
+        .where('id', '=', unlessLocked('calendar_token', person.mandatorId, id))
         .execute(),
     );
   return {

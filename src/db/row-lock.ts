@@ -44,3 +44,8 @@ export async function keepRow(
   );
   return rows.length > 0;
 }
+
+/** SQL: the id of a row of a tenant, now locked, or null while another transaction holds it: for changes that nobody should wait for. */
+export const unlessLocked = (table: 'calendar_token' | 'pin' | 'session', mandatorId: number, id: number) => sql<number>`(
+  select id from ${sql.table(table)} where mandator_id = ${mandatorId} and id = ${id}::integer
+  for no key update skip locked)`;

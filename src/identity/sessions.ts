@@ -10,7 +10,7 @@ import type { Context, Viewer } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactOrGiveUp } from '../db/lock-timeout.ts';
 import { rests } from '../db/resting.ts';
-import { lockRow } from '../db/row-lock.ts';
+import { lockRow, unlessLocked } from '../db/row-lock.ts';
 import { NotAuthenticated } from '../errors.ts';
 import { atMost } from '../flow/caches.ts';
 import { isReferred } from '../flow/database-errors.ts';
@@ -145,7 +145,7 @@ export function openUses(context: Context): (viewer: Viewer) => Promise<void> {
         .updateTable('session')
         .set({ used_at: sql`now()` })
         .where('mandator_id', '=', mandatorId)
-        .where('id', '=', sessionId)
+        .where('id', '=', unlessLocked('session', mandatorId, sessionId))
         .where('used_at', '<', sql<Date>`now() - make_interval(secs => ${everyMs / 2_000})`)
         .where(idleEnd(config), '>', sql<Date>`now()`)
         .execute(),

@@ -1,6 +1,10 @@
-/** When credentials were used last. A use is recorded about once a minute at most; of a session that ends soon, more often. */
+/**
+ * When credentials were used last. A use is recorded about once a minute at most; of a session that ends soon, more often. A
+ * credential that another transaction has locked, such as an erasure, is passed over: the next use is recorded.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import type { Context } from '../context.ts';
+import { unlessLocked } from '../db/row-lock.ts';
 
 /** SQL: whether a use now is to be recorded. */
 export const isNewUse = (lastUsedAt: RawBuilder<unknown>) =>
@@ -29,6 +33,6 @@ export const recordPinUse = (
       .updateTable('pin')
       .set({ last_used_at: sql`now()` })
       .where('mandator_id', '=', mandatorId)
-      .where('id', '=', pinId)
+      .where('id', '=', unlessLocked('pin', mandatorId, pinId))
       .execute(),
   );

@@ -1,9 +1,11 @@
-/** Reads while nothing can be written: the use of a credential cannot be recorded then, nor a wrong PIN. */
+/** Reads while nothing can be written, or rows are locked: the use of a credential cannot be recorded then, nor a wrong PIN. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { freezeTenant, thawTenant } from '../../src/cells/service.ts';
 import { createPin, revokePin } from '../../src/identity/service.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
+import { hold, releaseAll } from '../_util/hold.ts';
 import { pepper } from '../_util/pepper.ts';
 import { longWindow, type Service, startService, testConfig } from '../_util/service.ts';
 
@@ -16,7 +18,10 @@ let lines: string[];
 beforeAll(async () => {
   service = await startService(settings);
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await releaseAll();
+  await service.stop();
+});
 
 const newPin = () =>
   createPin(service.context.db, pepper, {
@@ -25,9 +30,9 @@ const newPin = () =>
   });
 
 /** Another process on the same database, with `options` for its sessions. */
-async function startBeside(options: string) {
+async function startBeside(options?: string) {
   const url = new URL(service.databaseUrl);
-  url.searchParams.set('options', options);
+  if (options) url.searchParams.set('options', options);
   const config = testConfig(url.href, { ...settings, DatabaseUrl: url.href });
   lines = [];
   const log = openLog('warn', { write: (line) => void lines.push(line) });
@@ -111,6 +116,35 @@ test('every credential reads while the tenant is frozen', async () => {
     expect(await readAll(service.url, credentials)).toEqual(allAnswered);
   } finally {
     await thawTenant(db, 'school');
+  }
+});
+
+test('no credential waits while its row is locked, as an erasure does: the use is recorded next time', async () => {
+  const credentials = await makeCredentials();
+  const { db } = service.context;
+  const uses = async () => {
+    const { rows } = await sql<{ newest: Date | null }>`
+      select max(last_used_at) as newest from pin
+      union all select max(last_used_at) from calendar_token
+      union all select max(used_at) from session`.execute(db);
+    return rows.map(({ newest }) => newest);
+  };
+  const before = await uses();
+  const release = await hold(db, async (trx) => {
+    for (const table of ['pin', 'calendar_token', 'session'])
+      await sql`select from ${sql.table(table)} for no key update`.execute(trx);
+  });
+  const beside = await startBeside();
+  try {
+    expect(await readAll(beside.url, credentials)).toEqual(allAnswered);
+    // A use that waits is given up after a while, with a warning.
+    expect(lines.join('\n')).not.toContain('could not be recorded');
+    expect(await uses()).toEqual(before);
+    await release();
+    expect(await readAll(service.url, credentials)).toEqual(allAnswered);
+    for (const [at, newest] of (await uses()).entries()) expect(newest).not.toEqual(before[at]);
+  } finally {
+    await beside.stop();
   }
 });
 
