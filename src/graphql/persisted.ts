@@ -15,7 +15,7 @@ export function openPersisted(): FindDocument {
     const sent = (
       extensions as { persistedQuery?: { version?: unknown; sha256Hash?: unknown } | null } | null | undefined
     )?.persistedQuery;
-    if (typeof sent !== 'object' || sent === null) return query;
+    if (sent === undefined || sent === null) return query;
     const { version, sha256Hash } = sent;
     if (version !== 1 || typeof sha256Hash !== 'string' || !/^[0-9a-f]{64}$/.test(sha256Hash))
       throw refusal(

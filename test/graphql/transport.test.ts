@@ -252,6 +252,16 @@ describe('automatic persisted queries', () => {
     expect(await codeOf(await send({ body: wrong }))).toEqual([200, 'PERSISTED_QUERY_NOT_FOUND']);
     expect(await codeOf(await send({ body: named(query, 'A') }))).toEqual([400, 'BAD_REQUEST']);
   });
+
+  test('a malformed member is refused, also beside a document; null counts as left out', async () => {
+    const query = '{ serverTime }';
+    for (const persistedQuery of [5, 0, '', 'text', true, false, [], {}]) {
+      const body = { query, extensions: { persistedQuery } };
+      expect([persistedQuery, await codeOf(await send({ body }))]).toEqual([persistedQuery, [400, 'BAD_REQUEST']]);
+    }
+    const body = { query, extensions: { persistedQuery: null } };
+    expect(await codeOf(await send({ body }))).toEqual([200, undefined]);
+  });
 });
 
 test('429: too many requests, with Retry-After', async () => {
