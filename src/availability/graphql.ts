@@ -26,7 +26,7 @@ export const addTypes: AddTypes = (builder) => {
       complexity: { field: 5_100, multiplier: 60 },
       description: `When the active resources can be booked, by id; at most ${mostResources} of them.`,
       resolve: async (_root, { input: { from, to, ...others } }, { context, viewer, place }) => {
-        await place?.take(roomDaysOf({ from, to, ...given(others) }));
+        place?.take(roomDaysOf({ from, to, ...given(others) }));
         const writer = new SpanWriter(context.once(openSlabs));
         const found = await listAvailability(context.db, viewer, { from, to, ...given(others) }, writer);
         return wire.toAvailabilityRecords({ from, to }, found, writer);
@@ -47,7 +47,7 @@ export const addTypes: AddTypes = (builder) => {
       complexity: { field: 20, multiplier: 1 },
       description: 'When it can be booked; null if it is not active.',
       resolve: async ({ id }, { input: { from, to, ...others } }, { context, viewer, place }) => {
-        await place?.take(roomDaysOf({ from, to, resourceIds: [id] }));
+        place?.take(roomDaysOf({ from, to, resourceIds: [id] }));
         const found = await findAvailability(context.db, viewer, id, { from, to, ...given(others) });
         return found ? wire.toAvailabilityRecords({ from, to }, [found])[0] : null;
       },

@@ -2,6 +2,7 @@
  * Large answers under way. Each holds memory until its reader, which may be slow, has taken it: the availability of 500
  * rooms for a quarter of a year takes 25 MB.
  */
+import { LimitExceeded } from '../errors.ts';
 import { openPlaces } from './places.ts';
 
 /** There is no limit for all tenants together, which those with slow readers could exhaust. */
@@ -28,46 +29,53 @@ export const isLargeFor = (roomDays: number): boolean => roomDays > mostSmall;
 /** The place of one call among the large answers. A call takes one place at most, so it never waits for itself. */
 export type CallPlace = {
   /**
-   * Takes the place unless the call has it. Call it before a large answer is made, or at least before it is sent.
+   * Takes the place unless the call has it. Call it before a large answer is made. It never waits, as the call may have made other
+   * parts of its answer, which take memory: where no place is free, all of it is dropped, and made again once there is one.
    * @param roomDays the size of what is about to be made; no place is needed while the sum of the call is small
-   * @throws LimitExceeded, each time; Unavailable if the client has gone meanwhile
+   * @throws LimitExceeded if none is free
    */
-  take(roomDays?: number): Promise<void>;
-  /** @throws LimitExceeded if the place was refused */
-  checkTaken(): void;
+  take(roomDays: number): void;
+  /** The same for an answer that has turned out to be large. @returns whether the call has its place */
+  takeIfFree(): boolean;
+  /** Whether the call was refused its place, so that it must be made again. */
+  isRefused(): boolean;
+  /** Waits for the place unless the call has it. @throws LimitExceeded */
+  wait(): Promise<void>;
   /** Ends the call. */
   giveBack(): void;
 };
 
-/** @param takePlace `take` of the places; called once at most */
-export function openCallPlace(takePlace: () => Promise<() => void>): CallPlace {
-  let taking: Promise<() => void> | undefined;
-  let refusal: { error: unknown } | undefined;
+type Leave = () => void;
+
+/** @param places how the call takes one of the places at once, if one is free, or waits for one */
+export function openCallPlace(places: { takeIfFree(): Leave | undefined; take(): Promise<Leave> }): CallPlace {
+  let leave: Leave | undefined;
+  let isRefused = false;
   let isOver = false;
   let made = 0;
+  function takeIfFree(): boolean {
+    // GraphQL's executor may answer before all of its resolvers have ended.
+    if (isOver) throw new Error('The call is over.');
+    leave ??= places.takeIfFree();
+    isRefused ||= leave === undefined;
+    return leave !== undefined;
+  }
   return {
-    async take(roomDays = Number.POSITIVE_INFINITY) {
+    take(roomDays) {
       made += roomDays;
-      if (!isLargeFor(made)) return;
-      // GraphQL's executor may answer before all of its resolvers have ended.
-      if (isOver) throw new Error('The call is over.');
-      taking ??= takePlace();
-      try {
-        await taking;
-      } catch (error) {
-        refusal = { error };
-        throw error;
-      }
+      if (isLargeFor(made) && !takeIfFree()) throw new LimitExceeded('No place for a large answer is free.', 10);
     },
-    checkTaken() {
-      if (refusal) throw refusal.error;
+    takeIfFree,
+    isRefused: () => isRefused,
+    async wait() {
+      if (leave) return;
+      const taken = await places.take();
+      if (leave) taken();
+      else leave = taken;
     },
     giveBack() {
       isOver = true;
-      taking?.then(
-        (leave) => leave(),
-        () => {},
-      );
+      leave?.();
     },
   };
 }

@@ -235,8 +235,8 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     },
     /**
      * Runs a query or a mutation with Yoga's caches, plugins and masking, but without its HTTP handling, and sends its
-     * result. While a large result is sent, the call holds a place. A mutation takes its place before it runs: if it
-     * were refused afterwards, its client would repeat it.
+     * result. While a large result is sent, the call holds a place. A mutation gets its place even if none is free: if it
+     * were refused, its client would repeat it.
      * @param isGone whether nobody waits for the answer any more, which then gets no place
      * @throws LimitExceeded for a query without a place; Unavailable if the client has gone
      */
@@ -247,26 +247,37 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
       isGone = () => call.client.closed,
     ): Promise<T> {
       const { query, operationName } = params;
-      async function takePlace(): Promise<() => void> {
-        const { parse } = yoga.getEnveloped({ ...call, params: { query } });
-        const isMutation = getOperationAST(parse(query), operationName)?.operation === 'mutation';
-        const places = call.context.once(openLargeAnswers);
-        if (isMutation) return places.takeAtOnce(call.viewer);
-        const leave = await places.take(call.viewer);
-        if (!isGone()) return leave;
-        leave();
-        throw new Unavailable('The client has gone.');
-      }
-      const place = openCallPlace(takePlace);
+      const { mandatorId } = call.viewer;
+      const places = call.context.once(openLargeAnswers);
+      const place = openCallPlace({
+        takeIfFree() {
+          const { parse } = yoga.getEnveloped({ ...call, params: { query } });
+          const isMutation = getOperationAST(parse(query), operationName)?.operation === 'mutation';
+          return isMutation ? places.takeAtOnce(call.viewer) : places.takeIfFree(call.viewer);
+        },
+        take: () => places.take(call.viewer),
+      });
       let result: Result = {};
-      try {
-        result = await workFor(call.viewer.mandatorId, () => runHere(params, { ...call, place }));
-        place.checkTaken();
-        const large = isLarge(result.data);
-        if (large) await place.take();
-        return await workFor(call.viewer.mandatorId, () => send(result, large));
-      } finally {
+      const drop = () => {
         if (result.data instanceof LargeJson) result.data.giveBack();
+        result = {};
+      };
+      async function make(): Promise<boolean> {
+        result = await workFor(mandatorId, () => runHere(params, { ...call, place }));
+        return isLarge(result.data) && place.takeIfFree();
+      }
+      try {
+        let large = await make();
+        if (place.isRefused()) {
+          // While a call waits for its place, it holds no answer, which would take memory.
+          drop();
+          await place.wait();
+          if (isGone()) throw new Unavailable('The client has gone.');
+          large = await make();
+        }
+        return await workFor(mandatorId, () => send(result, large));
+      } finally {
+        drop();
         place.giveBack();
       }
     },

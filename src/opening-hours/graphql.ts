@@ -59,7 +59,7 @@ function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownE
       complexity: { field: 50, multiplier: 1 },
       description: "When it is open, computed with the clocks of the caller's time zone, in UTC.",
       resolve: async ({ id }, when, call) => {
-        await call.place?.take(hours.daysAsked(given(when)));
+        call.place?.take(hours.daysAsked(given(when)));
         return wire.toResourceHours(await hours.getHoursOf(call.context.db, askerOf(call), id, given(when)));
       },
     }),
@@ -78,7 +78,7 @@ function addQueries(builder: Builder, { ofResource, openingHours, ownRules, ownE
         complexity: 500,
         description: 'When the resources of a location are open: clock times, converted to UTC.',
         resolve: async (_root, { locationId, ...when }, call) => {
-          await call.place?.take(hours.usualRooms * hours.daysAsked(given(when)));
+          call.place?.take(hours.usualRooms * hours.daysAsked(given(when)));
           return wire.toOpeningHours(
             await hours.listForLocation(call.context.db, askerOf(call), locationId, given(when)),
           );

@@ -400,6 +400,33 @@ test('spans of answers that wait for their places take no memory', async () => {
   expect(slabs.most).toBeLessThanOrEqual(8);
 });
 
+/** Days of several resources, which together are large before they are made. */
+const ofResources = () =>
+  `resources(first: 4) { nodes { ${['a', 'b', 'c'].map((name) => `${name}: availability(${quarter()}) { resourceName }`).join(' ')} } }`;
+
+test.each([
+  ['an answer that has turned out to be large', spans],
+  ['one of which a part is made before another asks for the place', () => `${spans()} ${ofResources()}`],
+])('%s is not held while it waits for its place, and made again with it', async (_name, field) => {
+  await until(() => slabs.inUse === 0);
+  const query = `{ ${field()} }`;
+  const places = service.context.once(openLargeAnswers);
+  const usual = await (await service.post({ query })).text();
+  const leave = await Promise.all(range(8).map(() => places.take(holder)));
+  const taking = jest.spyOn(places, 'take');
+  const client = service.ws();
+  const overSocket = client.iterate({ query }).next();
+  const answers = range(10).map(() => service.post({ query }));
+  await until(() => taking.mock.calls.length === 11);
+  expect(slabs.inUse).toBe(0);
+  taking.mockRestore();
+  for (const one of leave) one();
+  for (const answer of await Promise.all(answers)) expect((await answer.text()) === usual).toBe(true);
+  expect(JSON.stringify((await overSocket).value) === usual).toBe(true);
+  await client.dispose();
+  await until(() => slabs.inUse === 0);
+});
+
 test('a call has one place for all of its fields, and gives it back however it ends', async () => {
   await until(() => slabs.inUse === 0);
   const places = service.context.once(openLargeAnswers);
