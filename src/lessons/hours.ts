@@ -15,7 +15,10 @@ const horizonDays = 800;
 /** `open` has the times of each list as a multirange; `lists` has, for each of `rooms`, which list applies to it. */
 export type KnownHours = { rooms: number[]; lists: number[]; open: string[] };
 
-/** @returns undefined when none are known */
+/** The warning of a batch whose lessons are not compared with opening hours, because these are too many. */
+export const hoursNotCompared = `The opening hours of the rooms on the dates of the lessons have more than ${openingHours.mostListed} exceptions, periods and times, so lessons outside of them are not reported; send fewer rooms or dates in a batch.`;
+
+/** @returns undefined when none are known. @throws Malformed when there are too many */
 export async function readOpeningHours(
   db: Database,
   batch: BatchKey,
@@ -25,7 +28,14 @@ export async function readOpeningHours(
   const from = new Date(Math.max(earliest.getTime() - dayLength, Date.now() - horizonDays * dayLength));
   const to = new Date(Math.min(latest.getTime() + dayLength, Date.now() + horizonDays * dayLength));
   if (from >= to) return undefined;
-  const open = await openingHours.listOpenIntervals(db, batch.mandatorId, resourceIds, from, to);
+  const open = await openingHours.listOpenIntervals(
+    db,
+    batch.mandatorId,
+    resourceIds,
+    from,
+    to,
+    openingHours.mostListed,
+  );
   if (open.size === 0) return undefined;
   // Rooms with the same hours share one list.
   const lists = [...Map.groupBy(open.keys(), (id) => open.get(id) ?? [])];

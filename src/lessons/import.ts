@@ -1,15 +1,16 @@
 /** The import of one batch in one transaction: from its stored body to lessons and bookings, or to errors. */
 import { sql } from 'kysely';
-import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { Malformed } from '../errors.ts';
 import { isDuplicate, isExcluded } from '../flow/database-errors.ts';
 import type { Running } from './batch.ts';
 import { settleConflicts } from './conflicts.ts';
 import { describeCoupled, insertJobs, insertLessons, sentJobs } from './creation.ts';
 import { recordDifference } from './difference.ts';
 import { type Counts, errorMessages, recordFindings } from './findings.ts';
-import { anyOutsideOpeningHours, type KnownHours, readOpeningHours, timeOfSent } from './hours.ts';
+import { anyOutsideOpeningHours, hoursNotCompared, type KnownHours, readOpeningHours, timeOfSent } from './hours.ts';
 import { fail, move } from './lifecycle.ts';
+import { exceededLimits, recordLimits, recordNotices } from './limits.ts';
 import { beginPlan, carryOut, type DescribedPlan, describePlan, endPlan, planBookings } from './plan.ts';
 import { Cancelled, type ImportContext, type ImportProgress, Outdated, openProgress } from './progress.ts';
 import { beginReading, beginWriting, endWriting, type ReadJobs, readJobs } from './reading.ts';
@@ -24,8 +25,6 @@ import {
   removesMany,
   stageJobs,
 } from './staging.ts';
-
-type BatchLimits = Context['config']['Limits'];
 
 /** Lessons between two reports of progress. */
 const chunkSize = 5_000;
@@ -44,6 +43,8 @@ type BatchWork = {
   listed: number;
   jobs: ReadJobs;
   stage: Stage;
+  /** Warnings about the batch as a whole. */
+  notices: Set<string>;
 };
 
 /** @throws Cancelled, HandedOver, Outdated; anything else is a technical reason to try again */
@@ -63,6 +64,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
     listed,
     jobs,
     stage: openStage(trx, batch, listed),
+    notices: new Set(),
   };
   if (jobs.faulty) return await failData(work, lessonCount);
 
@@ -77,9 +79,9 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   await progress.settled();
   if (!published) return await failData(work, lessonCount);
   const { warnings, omitted } = await recordWarnings(work, published);
-  // A dry run continues, as it may find more; this warning comes first.
-  if (tooMany !== undefined) await recordLimits(trx, batch, 'Warning', [tooMany], 0);
-  const warningCount = warnings + (tooMany === undefined ? 0 : 1);
+  // A dry run continues, as it may find more.
+  if (tooMany !== undefined) work.notices.add(tooMany);
+  const warningCount = warnings + (await recordNotices(trx, batch, work.notices));
   if (batch.validateOnly) await recordDifference(trx, batch);
   const written = batch.validateOnly ? {} : writtenCounts(published);
   await end(move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, ...written, warningCount, omitted }));
@@ -162,8 +164,21 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
   return await attempt(progress, work, () => carryOutPlan(progress, work));
 }
 
-const hoursOf = async (db: Database, { batch, jobs }: BatchWork, when: Parameters<typeof readOpeningHours>[2]) =>
-  jobs.knowsHours ? await readOpeningHours(db, batch, when) : undefined;
+/** The opening hours, if any are known and they are not too many. */
+async function hoursOf(
+  db: Database,
+  { batch, jobs, notices }: BatchWork,
+  when: Parameters<typeof readOpeningHours>[2],
+): Promise<KnownHours | undefined> {
+  if (!jobs.knowsHours) return undefined;
+  try {
+    return await readOpeningHours(db, batch, when);
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error;
+    notices.add(hoursNotCompared);
+    return undefined;
+  }
+}
 
 /** Runs `write` in a savepoint, rolled back when it is refused or the batch only validates. @returns undefined when refused */
 async function attempt<T>(
@@ -266,31 +281,10 @@ async function failData(work: BatchWork, lessonCount: number): Promise<BatchOutc
   const found = await recordFindings(trx, batch, { diagnose: true, hours, settled: false });
   if (found.errors === 0) throw new Outdated('a constraint refused the batch, but nothing is wrong with it any more');
   const messages = await errorMessages(trx, batch, found.errors);
-  const counts = { lessonCount, errorCount: found.errors, warningCount: found.warnings, omitted: found.omitted };
+  const warningCount = found.warnings + (await recordNotices(trx, batch, work.notices));
+  const counts = { lessonCount, errorCount: found.errors, warningCount, omitted: found.omitted };
   await end(fail(trx, batch, 'Data', messages, counts));
   return 'LessonsImportFailed';
-}
-
-function exceededLimits({ JobsPerBatch, LessonsPerBatch }: BatchLimits, jobs: number, lessons: number): string[] {
-  return [
-    ...(jobs > JobsPerBatch ? [`The batch has ${jobs} jobs, at most ${JobsPerBatch} per batch; split it.`] : []),
-    ...(lessons > LessonsPerBatch
-      ? [`The batch has ${lessons} lessons, at most ${LessonsPerBatch} per batch; split it.`]
-      : []),
-  ];
-}
-
-/** Stores findings about the batch as a whole. @param first the number of the first */
-async function recordLimits(
-  trx: Transaction,
-  { mandatorId, id }: Running,
-  severity: 'Error' | 'Warning',
-  messages: string[],
-  first: number,
-): Promise<void> {
-  const finding = { mandator_id: mandatorId, batch_id: id, severity, code: 'LimitExceeded' };
-  const findings = messages.map((message, at) => ({ ...finding, number: first + at, message }));
-  await trx.insertInto('batch_error').values(findings).execute();
 }
 
 async function failLimits(trx: Transaction, batch: Running, messages: string[]): Promise<BatchOutcome> {

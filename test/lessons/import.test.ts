@@ -433,6 +433,48 @@ test('OutsideOpeningHours is not reported for a lesson at the end of the days wh
   expect([batch.ImportStatus, told]).toEqual(['LessonsCreated', [`Never -800 ${-half}`, `Never 800 ${-half}`]]);
 });
 
+test('opening hours that are too many are not compared with the lessons, which a warning says: the batch is imported', async () => {
+  const { db } = service.context;
+  const names = Array.from({ length: 9 }, (_, number) => `Busy ${number}`);
+  const other = await makeTenant(db, { code: 'busy', rooms: names, timeZone: 'Europe/Berlin' });
+  await db
+    .insertInto('opening_rule')
+    .values({
+      mandator_id: other.mandatorId,
+      location_id: other.locationId,
+      weekdays: [1, 2, 3, 4, 5, 6, 7],
+      opens: '08:00',
+      closes: '09:00',
+    })
+    .execute();
+  // As many as a resource may have, all of them on each date.
+  await sql`
+    insert into opening_exception (mandator_id, location_id, resource_id, from_date, to_date, closed, periods)
+    select mandator_id, location_id, id, date '2000-01-01', date '2999-12-31', false, (
+      select jsonb_agg(jsonb_build_object('opens', at, 'closes', to_char(at::time + interval '9 minutes', 'HH24:MI')))
+      from generate_series(0, 23) as n, to_char(time '00:00' + n * interval '10 minutes', 'HH24:MI') as at)
+    from resource, generate_series(1, 1000)
+    where mandator_id = ${other.mandatorId}`.execute(db);
+  const own = lessonClient({ url: service.url, tenant: other }, await service.signIn(other));
+  const lesson = (RessourceName: string) => {
+    const [Beginn, Ende] = [240, 241].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString());
+    return { LektionId: RessourceName, RessourceName, Beginn, Ende };
+  };
+  const codesOf = ({ Errors }: BatchRecord) =>
+    Errors.map(({ Severity, Code, LektionId }) => [Severity, Code, LektionId]);
+  const tooMany = ['Warning', 'LimitExceeded', null];
+  const all = [{ JobID: 'all', LektionList: names.map(lesson) }];
+  const batch = await own.importJobs(all);
+  expect([batch.ImportStatus, batch.WarningCount, codesOf(batch)]).toEqual(['LessonsCreated', 1, [tooMany]]);
+  expect(batch.Errors[0]).toMatchObject({ Message: expect.stringContaining('more than 200000 exceptions') });
+  const refused = await own.importJobs(all);
+  expect([refused.ImportStatus, refused.WarningCount]).toEqual(['LessonsImportFailed', 1]);
+  expect(codesOf(refused)).toEqual([['Error', 'DuplicateJobId', null], tooMany]);
+  await own.importJobs([{ JobID: 'all' }], 'delete');
+  const fewer = await own.importJobs([{ JobID: 'fewer', LektionList: [lesson('Busy 1')] }]);
+  expect(codesOf(fewer)).toEqual([['Warning', 'OutsideOpeningHours', 'Busy 1']]);
+});
+
 describe('LessonsImportFailed', () => {
   test('the same file again: every JobID is a duplicate, and nothing changes', async () => {
     const jobs = freshJobs(300, 'twice-');
