@@ -13,7 +13,7 @@ import { openChannels } from './google-channels.ts';
 import { openGoogleInvitations } from './google-declines.ts';
 import { members, readEvent, seriesOf } from './google-events.ts';
 import { openGoogleWrites } from './google-writes.ts';
-import { groupItems, type ReadOfGroup } from './groups.ts';
+import { groupItems, type ReadOfGroup, withoutId } from './groups.ts';
 import { openHttp } from './http.ts';
 import { readPlace } from './places.ts';
 
@@ -44,7 +44,7 @@ export function openGoogle(settings: MailServerSettings, log: Log): Connector {
       let restarts = false;
       for (;;) {
         const list = await listEvents(api, mailbox, place, window, signal);
-        const { groups, removed, cancelled } = sortEvents(list.items, mailbox, window, api.origin);
+        const { groups, removed, cancelled } = sortEvents(list.items, mailbox, window);
         if (place.token !== null && mayLackMore(cancelled)) {
           place = beginAt(null);
           restarts = true;
@@ -94,14 +94,12 @@ async function listEvents(
 }
 
 /** The events of a page. Those outside of the window count as gone, as a sync token returns changes at any time. */
-function sortEvents(events: readonly unknown[], mailbox: string, window: ReadingWindow, origin: string) {
+function sortEvents(events: readonly unknown[], mailbox: string, window: ReadingWindow) {
   const reads = new Map<string, ReadOfGroup>();
   const removed = new Set<string>();
   const cancelled: string[] = [];
   for (const event of events) {
-    const found = readEvent(event, mailbox);
-    if (!found) throw new ServerFault('Unreadable', `${origin} sends an event without an id.`);
-    const { id, read } = found;
+    const { id, read } = readEvent(event, mailbox) ?? { id: withoutId.id, read: withoutId };
     reads.delete(id);
     removed.delete(id);
     if (read && !isOutside(read, window)) reads.set(id, read);

@@ -10,7 +10,7 @@ import { openGraphInvitations } from './graph-declines.ts';
 import { groupOf, inUtc, isOfSeries, readEvent, readStub, selected } from './graph-events.ts';
 import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
 import { openGraphWrites } from './graph-writes.ts';
-import { groupItems, mostOccurrences, type ReadOfGroup } from './groups.ts';
+import { groupItems, mostOccurrences, type ReadOfGroup, withoutId } from './groups.ts';
 import { openHttp } from './http.ts';
 import { readPlace } from './places.ts';
 import { firstSlice, readSlices, type SlicePlace, slicePlace, type TimeSlice } from './slices.ts';
@@ -157,7 +157,7 @@ async function* readChanges(
     }
     const { page } = answer;
     if (!page) throw noPage(origin, isCursor, place.pages > 0);
-    const { series, singles, removed } = sortChanges(page.value, origin);
+    const { series, singles, removed } = sortChanges(page.value);
     const next = page['@odata.nextLink'] ?? null;
     const told = next === null ? (page['@odata.deltaLink'] ?? null) : null;
     if (next === null && told === null)
@@ -186,13 +186,16 @@ function noPage(origin: string, isCursor: boolean, isLater: boolean): ServerFaul
 }
 
 /** Sorts the events of a page; the last entry of each event wins. */
-function sortChanges(events: readonly unknown[], origin: string): Omit<Changes, 'place'> & { series: string[] } {
+function sortChanges(events: readonly unknown[]): Omit<Changes, 'place'> & { series: string[] } {
   const singles = new Map<string, ReadOfGroup>();
   const series = new Set<string>();
   const removed = new Set<string>();
   for (const event of events) {
     const stub = readStub(event);
-    if (!stub) throw new ServerFault('Unreadable', `${origin} reports an event without an id.`);
+    if (!stub) {
+      singles.set('', withoutId);
+      continue;
+    }
     const { id } = stub;
     singles.delete(id);
     removed.delete(id);
@@ -231,7 +234,7 @@ async function readSeries(
     return isGuess ? undefined : [{ id: boundId(id), items: [], unreadable: 'The id of a series is too long.' }];
   const reads: ReadOfGroup[] = [];
   const take = (values: unknown[]) => {
-    reads.push(...readEvents(values, api.origin, id));
+    reads.push(...readEvents(values, id));
     return reads.length <= mostOccurrences;
   };
   const path = `${room}/events/${encodeURIComponent(id)}/instances`;
@@ -243,10 +246,10 @@ async function readSeries(
 }
 
 /** Reads a list of events with all selected members, without the masters of series. */
-function readEvents(values: readonly unknown[], origin: string, seriesMasterId?: string): ReadOfGroup[] {
+function readEvents(values: readonly unknown[], seriesMasterId?: string): ReadOfGroup[] {
   return values.flatMap((event) => {
     const stub = readStub(event);
-    if (!stub) throw new ServerFault('Unreadable', `${origin} reports an event without an id.`);
+    if (!stub) return withoutId;
     if (stub.type === 'seriesMaster') return [];
     return readEvent(event, seriesMasterId === undefined ? stub : { ...stub, seriesMasterId });
   });
@@ -265,7 +268,7 @@ function viewSlices(
     const { page } = await api.readPage({ address: view, prefer: inUtc, pageSize: viewPage }, signal);
     if (!page) throw new ServerFault('AccessLost', `${api.origin} knows no such mailbox or calendar.`);
     // Later pages skip by count in a list that may change meanwhile, so they could miss events: the slice is halved.
-    return page['@odata.nextLink'] ? undefined : readEvents(page.value, api.origin);
+    return page['@odata.nextLink'] ? undefined : readEvents(page.value);
   });
 }
 

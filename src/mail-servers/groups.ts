@@ -6,6 +6,13 @@ export type ReadItem = { item: RemoteItem } | { unreadable: string };
 /** `group` and `id` as they are stored. */
 export type ReadOfGroup = { group: string; id: string } & ReadItem;
 
+/** Stands for all events of a calendar without an id, so that these do not keep the others from being read. */
+export const withoutId: ReadOfGroup = {
+  group: 'without an id',
+  id: 'without an id',
+  unreadable: 'The server sends an event without an id.',
+};
+
 /** The most occurrences of one series in a window. */
 export const mostOccurrences = 5_000;
 

@@ -492,6 +492,25 @@ describe('what an event says', () => {
     ]);
   });
 
+  const nameless = [{ subject: 'Choir' }, null, 5, { id: '' }] as unknown as Entry[];
+  const toldOfNameless = { id: 'without an id', items: [], unreadable: expect.stringContaining('without an id') };
+
+  test('events without an id, or that are none, are unreadable together, and keep no other from being read', async () => {
+    serveDelta(...nameless, single('b'));
+    expect((await read()).groups).toEqual([
+      expect.objectContaining({ id: 'b', items: [expect.anything()] }),
+      toldOfNameless,
+    ]);
+    serve({
+      delta: () => last([stub('o1', 'm')]),
+      instances: (master) => list([...nameless, occurrence('o1', master, 13)]),
+    });
+    expect((await read()).groups).toEqual([
+      expect.objectContaining({ id: 'm', items: [expect.anything()] }),
+      toldOfNameless,
+    ]);
+  });
+
   test('10,000 occurrences of one series are unreadable, and not all read', async () => {
     const all = Array.from({ length: 500 }, (_, number) => occurrence(`o${number}`, 'm', 13));
     let page = 0;
@@ -547,8 +566,6 @@ describe('faults', () => {
     ['deep JSON', () => ({ body: '['.repeat(500_000) }), 'Unreadable'],
     ['no list', () => ({ body: { value: {} } }), 'Unreadable'],
     ['no deltaLink', () => list([]), 'Unreadable'],
-    ['an event without an id', () => last([{ subject: 'Choir' }]), 'Unreadable'],
-    ['an event that is none', () => last([null]), 'Unreadable'],
     ['a link to another place', () => page('https://example.org/v1.0/me'), 'Unreadable'],
     ['a link to a file', () => page('file:///etc/passwd'), 'Unreadable'],
     [

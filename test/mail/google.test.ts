@@ -13,6 +13,7 @@ import { eventIdOf } from '../../src/mail-servers/google-writes.ts';
 import { provisionTask } from '../../src/mail-subscriptions/provisioning.ts';
 import { secretsOf } from '../_util/notifications.ts';
 import { until } from '../_util/process.ts';
+import { startScriptedServer } from '../_util/scripted-server.ts';
 import { faultOf } from './_util/fault-of.ts';
 import { startGoBetween } from './_util/go-between.ts';
 import { openGoogleClient } from './_util/google-client.ts';
@@ -67,6 +68,22 @@ const truth = async () =>
     .filter(({ isCancelled }) => !isCancelled)
     .map(({ uid, start, subject }) => `${uid} ${start} ${subject}`)
     .toSorted();
+
+test('events without an id, or that are none, are unreadable together, and keep no other from being read', async () => {
+  const scripted = await startScriptedServer();
+  try {
+    const times = { start: { dateTime: '2026-12-10T09:00:00Z' }, end: { dateTime: '2026-12-10T10:00:00Z' } };
+    const items = [{ summary: 'Choir', ...times }, null, 5, { id: 'b', ...times }, { id: '' }];
+    scripted.answer(() => ({ body: { items, nextSyncToken: 't1' } }));
+    const changes = await readAll(open({ Url: scripted.origin }), room, null, window, soon());
+    expect(changes.groups).toEqual([
+      expect.objectContaining({ id: 'b', items: [expect.anything()] }),
+      { id: 'without an id', items: [], unreadable: expect.stringContaining('without an id') },
+    ]);
+  } finally {
+    await scripted.close();
+  }
+});
 
 /** Everything that readings have told of a calendar. */
 function openKnowledge() {
