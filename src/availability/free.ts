@@ -72,7 +72,9 @@ export async function listFree(
     where (next.begins is null or next.begins >= ${after(minutes + teardownMinutes)})
       and (room."policyId" is null or ${bookablePolicies(viewer)})
     order by room.capacity nulls last, room.id`.execute(db);
-  if ((rows[0]?.looked ?? 0) > mostLookedAt)
+  // Where none of those that were looked at is free, no row tells how many match.
+  const looked = rows[0]?.looked ?? (await countRows(db, resources));
+  if (looked > mostLookedAt)
     throw new Malformed(`More than ${mostLookedAt} resources match; name a LocationId, Kind or Search.`);
   const { personId } = viewer;
   const bookable = rows.filter((room) => listLimitFaults(viewer, room, personId, [place], now).length === 0);
@@ -92,4 +94,9 @@ export async function listFree(
     return [{ ...resource, freeUntil: new Date(Math.min(...ends.map(Number))) }];
   });
   return free.slice(0, limit);
+}
+
+async function countRows(db: Database, query: ReturnType<typeof selectResources>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from (${query}) as room`.execute(db);
+  return rows[0]?.count ?? 0;
 }

@@ -248,3 +248,17 @@ describe('resources that are free from an instant on', () => {
     expect([await isFree(), await isFree(endOfDay('Europe/Zurich', 1, 600))]).toEqual([false, true]);
   });
 });
+
+test.each([0, 1])('more than 10,000 resources that match are 400, if %i of them is free', async (freeOnes) => {
+  const LocationId = Number((await admin.post('/locations', { Name: `Huge ${freeOnes}`, TimeZone: 'UTC' })).body['Id']);
+  // A policy by which only its group may book.
+  const group = await admin.post('/groups', { Name: `Few ${freeOnes}` });
+  const policy = await admin.post('/policies', { Name: `Few ${freeOnes}`, MayBook: [group.body['Id']] });
+  expect(policy.status).toBe(201);
+  await sql`
+    insert into resource (mandator_id, location_id, name, policy_id)
+    select ${service.tenant.mandatorId}, ${LocationId}, 'Huge ' || n, case when n > ${freeOnes} then ${policy.body['Id']}::int end
+    from generate_series(1, 10001) as n`.execute(service.context.db);
+  const answer = await user.get(`/availability/free?From=${at}&LocationId=${LocationId}`);
+  expect([answer.status, answer.body['Code']]).toEqual([400, 'Malformed']);
+});
