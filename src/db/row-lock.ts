@@ -46,6 +46,10 @@ export async function keepRow(
 }
 
 /** SQL: the id of a row of a tenant, now locked, or null while another transaction holds it: for changes that nobody should wait for. */
-export const unlessLocked = (table: 'calendar_token' | 'pin' | 'session', mandatorId: number, id: number) => sql<number>`(
+export const unlessLocked = (
+  table: 'calendar_token' | 'pin' | 'session',
+  mandatorId: number,
+  id: number,
+) => sql<number>`(
   select id from ${sql.table(table)} where mandator_id = ${mandatorId} and id = ${id}::integer
   for no key update skip locked)`;
