@@ -141,7 +141,7 @@ describeInBrowser('Every day at the console', () => {
     await from.focus();
     for (const key of ['Backspace', 'ArrowRight', 'Backspace', 'ArrowRight', 'Backspace'])
       await page.keyboard.press(key);
-    await page.waitForURL((url) => !url.searchParams.has('from'), { waitUntil: 'commit', timeout: 10_000 });
+    await page.waitForURL((url) => !url.searchParams.has('from'), { waitUntil: 'commit' });
     await until('the field is empty', async () => (await from.inputValue()) === '');
     expect(complaints).toEqual([]);
     await close();
@@ -200,8 +200,8 @@ describeInBrowser('Every day at the console', () => {
     await signIn();
     await page.getByRole('button', { name: 'Book …' }).click();
     await page.getByLabel('Title').fill('Chess');
-    const isKept = `sessionStorage.getItem('roomgate booking').includes('Chess')`;
-    await until('the browser has kept it', () => page.evaluate<boolean>(isKept));
+    const isKept = `sessionStorage.getItem('roomgate booking')?.includes('Chess')`;
+    await until('the browser has kept it', () => page.evaluate<boolean | undefined>(isKept));
     await page.reload();
     await form.waitFor();
     expect(await page.getByLabel('Title').inputValue()).toBe('Chess');
@@ -425,7 +425,9 @@ describeInBrowser('Every day at the console', () => {
     await week.waitFor();
     // The grid itself is reached by Tab, and scrolled by Space.
     await page.goBack();
+    await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('grid').focus();
     for (const key of ['Space', 'Enter']) await page.keyboard.press(key);
     expect(new URL(page.url()).searchParams.get('screen')).toBe('rooms');
@@ -553,18 +555,18 @@ describeInBrowser('Every day at the console', () => {
     expect(await dialog.locator('.fault').allInnerTexts()).toEqual([expect.not.stringMatching(/^[\w.]+: /)]);
     await dialog.getByText('Diese Angabe ist so nicht möglich').waitFor();
     // One that no input of the form shows, and one that is only in the message.
-    for (const errors of [
-      [{ field: 'input.name', pointer: null, code: 'Odd', message: 'input.name: must be odd.' }],
-      [],
-    ]) {
+    for (const [told, ...errors] of [
+      ['must be odd.', { field: 'input.name', pointer: null, code: 'Odd', message: 'input.name: must be odd.' }],
+      ['must be even.'],
+    ] as const) {
       const extensions = { code: 'BAD_USER_INPUT', errors };
       await page.route(/\/graphql$/, (route) =>
         /\bmutation [A-Z]/.test(route.request().postData() ?? '')
-          ? route.fulfill({ json: { errors: [{ message: 'input.name: must be odd.', extensions }] } })
+          ? route.fulfill({ json: { errors: [{ message: `input.name: ${told}`, extensions }] } })
           : route.fallback(),
       );
       await dialog.getByRole('button', { name: 'Anlegen' }).click();
-      await dialog.getByText('Name: must be odd.').waitFor();
+      await dialog.getByText(`Name: ${told}`).waitFor();
       expect(await dialog.getByText('input.name').count()).toBe(0);
       await page.unrouteAll();
     }
