@@ -146,6 +146,10 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
     const { paths, webhooks } = (await document.json()) as { paths: Items; webhooks: Items };
     const operations = Object.values({ ...paths, ...webhooks }).flatMap((item) => Object.keys(item));
     const whole = await open(service, /(?:)/);
+    await whole
+      .locator('.opblock')
+      .nth(operations.length - 1)
+      .waitFor();
     expect(await whole.locator('.opblock').count()).toBe(operations.length);
     await whole.context().close();
   });
@@ -161,6 +165,7 @@ describeInBrowser('Swagger UI in a browser without any other network', () => {
 
   test('a PIN signs in, and "Try it out" of jobs/create shows 202', async () => {
     await signIn(page, pin, /Signed in/);
+    await page.locator('.authorize.locked').first().waitFor();
     expect(await signedIn(page)).toBe(1);
     expect(await tryCreate(page)).toMatch(/^202.*"BatchId":.*"AwaitingLessonCreation"/s);
   });
