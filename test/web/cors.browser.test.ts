@@ -28,6 +28,8 @@ describeInBrowser('a page of another site in a browser', () => {
     ({ pin } = await createPin(service.context.db, pepper, { mandatorId, personId: person('User').id }));
     browser = await launchBrowser();
     [listed, stranger] = await Promise.all([browser.newPage(), browser.newPage()]);
+    // Longer than the busiest machine needs.
+    for (const page of [listed, stranger]) page.setDefaultTimeout(100_000);
     await listed.goto(`http://localhost:${port}`);
     await stranger.goto(`http://127.0.0.1:${port}`);
   });
