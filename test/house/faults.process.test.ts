@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
@@ -9,6 +7,7 @@ import { openLog } from '../../src/log.ts';
 import { migrateQueue, openQueuePool } from '../../src/worker/queue.ts';
 import { startDatabaseServer } from '../_util/database-server.ts';
 import { makeTenant } from '../_util/factories.ts';
+import { freePort } from '../_util/free-port.ts';
 import { hold, releaseAll } from '../_util/hold.ts';
 import { type LessonClient, makeJobs } from '../_util/lessons.ts';
 import { times } from '../_util/long.ts';
@@ -240,10 +239,7 @@ describe('PostgreSQL', () => {
   });
 
   test('is not there at the start: the process serves /healthz, waits, and stops when told to', async () => {
-    const free = net.createServer().listen(0, '127.0.0.1');
-    await once(free, 'listening');
-    const { port } = free.address() as net.AddressInfo;
-    await new Promise((resolve) => free.close(resolve));
+    const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     await server.stop('SIGINT');
     const start = () => startProgram(server.url, { Role: 'Worker', Port: String(port) });

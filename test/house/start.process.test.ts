@@ -13,6 +13,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { openLog } from '../../src/log.ts';
 import { startServer } from '../../src/server.ts';
 import { examineWorkers } from '../../src/worker/diagnosis.ts';
+import { freePort } from '../_util/free-port.ts';
 import { pepper } from '../_util/pepper.ts';
 import { cloneDatabase, memory } from '../_util/postgres.ts';
 import { testConfig } from '../_util/service.ts';
@@ -183,10 +184,7 @@ describe('PostgreSQL below 16', () => {
     if (status !== 0) throw new Error(`${program}: ${stderr}`);
   };
   beforeAll(async () => {
-    const free = net.createServer().listen(0, '127.0.0.1');
-    await once(free, 'listening');
-    const { port } = free.address() as AddressInfo;
-    await new Promise((resolve) => free.close(resolve));
+    const port = await freePort();
     fs.chmodSync(directory, 0o777);
     run('initdb', '-D', data, '-U', 'roomgate', '-A', 'trust', '--no-sync', '--locale=C.UTF-8');
     run(
