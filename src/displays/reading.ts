@@ -44,9 +44,10 @@ export type RoomReading = {
   readonly figures: { readonly statements: number; readonly roomsRead: number };
 };
 
-/** The most rooms of one read, and the most reads at a time. */
+/** The most rooms of one read. */
 const mostRooms = 200;
-const mostReads = 2;
+/** The most reads at a time. One is left to tenants without any, as those of one tenant may take long. */
+const mostReads = 3;
 
 /** A promise whose rejection need not be handled. */
 function promised(): PromiseWithResolvers<void> {
@@ -90,7 +91,7 @@ export function openReading(
   }
 
   function start(queue: ReadQueue): void {
-    if (queue.isPaused) return;
+    if (queue.isPaused || (queue.running.size > 0 && reads === mostReads - 1)) return;
     // Rooms being read wait for the next read, or the older of two plans might be published last.
     const rooms = [...queue.wanted].filter((room) => !queue.running.has(room)).slice(0, mostRooms);
     // Moves the tenant to the end of the line.

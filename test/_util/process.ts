@@ -33,7 +33,7 @@ export type Program = {
 };
 
 /** Longer than the busiest machine needs. */
-const patienceMs = 90_000;
+const patienceMs = 200_000;
 
 const programs = new Map<Program, ChildProcess>();
 let started = 0;

@@ -149,6 +149,30 @@ describe('reads that overlap', () => {
     expect([(await first)?.status, (await second)?.status]).toEqual(['FREE', 'FREE']);
   });
 
+  test('however long the reads of one tenant take, another tenant has one', async () => {
+    const other = await makeTenant(service.context.db, { code: `other-${tenants}`, rooms: ['X'] });
+    const read = (of: typeof tenant, index: number) =>
+      hub.withRoom(of.mandatorId, of.resources[index]!.id, true, (one) => one.snapshot('Full').status);
+    const long = [];
+    for (const index of [0, 1]) {
+      const plan = holdBack(aPlan);
+      long.push({ plan, done: read(tenant, index) });
+      await plan.isThere;
+    }
+    let isThirdRead = false;
+    const third = read(tenant, 2).then(() => (isThirdRead = true));
+    const next = holdBack(aPlan);
+    const others = read(other, 0);
+    await next.isThere;
+    next.letGo();
+    expect([await others, isThirdRead]).toEqual(['FREE', false]);
+    for (const { plan, done } of long) {
+      plan.letGo();
+      expect(await done).toBe('FREE');
+    }
+    await third;
+  });
+
   test('of two reads of the rooms of a board the later one counts, also when it is done first', async () => {
     const board = await watchBoard();
     await until(() => board.frames.length >= 3);
