@@ -130,7 +130,7 @@ module.exports = {
     // Protocols: without the database, and without any other room.
     onlyTo('mail-servers', '^src/mail-servers/', [
       '^src/(mail-servers|http|time)/',
-      '^src/flow/(caches|slices)\\.ts$',
+      '^src/flow/(caches|retry|slices)\\.ts$',
       '^src/(config|log)\\.ts$',
     ]),
     onlyTo('authenticate', '^src/identity/authenticate\\.ts$', ['^src/(identity|rest|http)/', context, errorsAndLog]),

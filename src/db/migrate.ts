@@ -10,7 +10,7 @@ import {
 } from 'kysely/migration';
 import { ConfigError } from '../config.ts';
 import { isDeadlock, isForbidden, isLockTimeout, isSchemaless, refusalOf } from '../flow/database-errors.ts';
-import { backOff, pause } from '../flow/retry.ts';
+import { backOff, doubledPause, pause } from '../flow/retry.ts';
 import type { Log } from '../log.ts';
 import type { Database, Transaction } from './database.ts';
 import { isUnicode, notUnicode } from './locale.ts';
@@ -22,7 +22,7 @@ const directory = path.join(import.meta.dirname, '..', '..', 'sql');
  * it for that time. It is less than PostgreSQL's deadlock_timeout, so if a migration and a request wait for each other,
  * the migration gives way.
  */
-const [firstWait, longestWait] = [200, 800];
+const lockWaits = { firstMs: 200, longestMs: 800 };
 
 const readFile = (migration: string) => fs.readFileSync(path.join(directory, `${migration}.sql`), 'utf8');
 
@@ -59,7 +59,7 @@ function knowingOwnTables(db: Database): Database {
   return Object.defineProperty(db.withoutPlugins(), 'introspection', { value: introspection });
 }
 
-const migratorOf = (db: Database, wait = () => firstWait) =>
+const migratorOf = (db: Database, wait = () => lockWaits.firstMs) =>
   new Migrator({ db: knowingOwnTables(db), provider: { getMigrations: async () => readMigrations(wait) } });
 
 /** The names of the applied migrations, in the order in which they were applied. */
@@ -72,7 +72,7 @@ async function listExecuted(db: Database): Promise<string[]> {
 }
 
 /** The names of this release's migrations, in the order in which they are applied. */
-export const listKnown = () => Object.keys(readMigrations(() => firstWait)).sort();
+export const listKnown = () => Object.keys(readMigrations(() => lockWaits.firstMs)).sort();
 
 /** The names of all tables that migrations make, and of those that keep account of migrations. */
 export const listTableNames = (): string[] => [
@@ -139,7 +139,7 @@ async function isNewerButFit(db: Database, log: Log): Promise<boolean> {
  */
 export async function migrateNext(db: Database, log: Log, signal?: AbortSignal): Promise<string | undefined> {
   for (let tries = 0; !signal?.aborted; tries++) {
-    const wait = Math.min(longestWait, firstWait * 2 ** tries);
+    const wait = doubledPause(tries, lockWaits);
     const { error, results = [] } = await migratorOf(db, () => wait).migrateUp();
     const [result] = results;
     if (!error) return result?.migrationName;
@@ -152,12 +152,12 @@ export async function migrateNext(db: Database, log: Log, signal?: AbortSignal):
 
 /** Applies a migration in a transaction of the caller, and does not record it. */
 export async function apply(trx: Transaction, name: string): Promise<void> {
-  await readMigrations(() => longestWait)[name]?.up(trx);
+  await readMigrations(() => lockWaits.longestMs)[name]?.up(trx);
 }
 
 /** Brings an empty database to the schema that the migration `last` has left. */
 export async function migrateTo(db: Database, last: string): Promise<void> {
-  const { error, results = [] } = await migratorOf(db, () => longestWait).migrateTo(last);
+  const { error, results = [] } = await migratorOf(db, () => lockWaits.longestMs).migrateTo(last);
   if (error) throw failure(error, results.at(-1));
 }
 
@@ -196,7 +196,7 @@ export async function migrate(db: Database, log: Log, signal?: AbortSignal): Pro
   if (listKnown().every((name) => executed.includes(name))) return [];
   if (executed.length === 0) {
     await insistOnUnicode(db);
-    const { error, results = [] } = await migratorOf(db, () => longestWait).migrateToLatest();
+    const { error, results = [] } = await migratorOf(db, () => lockWaits.longestMs).migrateToLatest();
     // After an error none is applied; applying them one by one finds the one that fails.
     if (!error) return results.map(({ migrationName }) => migrationName);
   }

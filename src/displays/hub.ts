@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import type { Subscription, TopicChange } from '../db/notifications.ts';
+import { backOff } from '../flow/retry.ts';
 import { type Board, openBoard } from './board.ts';
 import { keepLocalDays } from './local-days.ts';
 import { readMembers } from './plan.ts';
@@ -37,7 +38,7 @@ const usualPace: DisplayPace = {
   heartbeatMs: 30_000,
   keepMs: 60_000,
   midnightSpreadMs: 5_000,
-  retryMs: [100, 5_000],
+  retries: { firstMs: 100, longestMs: 5_000 },
 };
 
 type WatchedTenant = {
@@ -172,13 +173,12 @@ export function openHub(context: Context, pace = usualPace): Hub {
     void readBoardsUntilDone(tenant);
   }
   async function readBoardsUntilDone(tenant: WatchedTenant): Promise<void> {
-    const [first, most] = pace.retryMs;
     for (let failures = 0; tenant.boards.size > 0; failures++) {
       try {
         return await readBoards(tenant);
       } catch (error) {
         log.warn({ err: (error as Error).message }, 'displays: the rooms of boards could not be read');
-        await sleep(Math.min(most, first * 2 ** failures), undefined, { ref: false });
+        await sleep(backOff(failures, pace.retries), undefined, { ref: false });
       }
     }
   }

@@ -3,6 +3,7 @@
  * read that fails is repeated as long as the room is watched.
  */
 import type { Context } from '../context.ts';
+import { backOff } from '../flow/retry.ts';
 import { workFor } from '../flow/working.ts';
 import type { LocalDays } from './local-days.ts';
 import { readPlans } from './plan.ts';
@@ -150,14 +151,13 @@ export function openReading(
   }
 
   function pause(queue: ReadQueue): void {
-    const [first, most] = pace.retryMs;
     queue.isPaused = true;
     const go = () => {
       queue.isPaused = false;
       if (queue.wanted.size > 0) hungry.add(queue);
       schedule();
     };
-    setTimeout(go, Math.min(most, first * 2 ** queue.failures++)).unref();
+    setTimeout(go, backOff(queue.failures++, pace.retries)).unref();
   }
 
   return {

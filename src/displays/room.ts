@@ -1,4 +1,5 @@
 /** A room that is watched, or was until a moment ago, as this process knows it. */
+import type { Pauses } from '../flow/retry.ts';
 import { openBeats, phaseOf } from './beats.ts';
 import type { DisplayHeartbeat, Privacy, RoomSnapshot } from './display.ts';
 import type { RoomPlan } from './local-days.ts';
@@ -12,8 +13,8 @@ export type DisplayPace = {
   keepMs: number;
   /** The period after midnight over which the rooms of a location are read again. */
   midnightSpreadMs: number;
-  /** The pause after a failed read; it doubles each time, up to `most`. */
-  retryMs: readonly [first: number, most: number];
+  /** After failed reads. */
+  retries: Pauses;
 };
 
 /** `tell` is called when there may be something new; the reader asks for it. */

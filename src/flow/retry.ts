@@ -4,11 +4,15 @@ import type { Log } from '../log.ts';
 import { isLockTimeout, isOutage, isOvertaken } from './database-errors.ts';
 
 /** The pause after the first failure, and the longest one. */
-type Pauses = { firstMs?: number; longestMs?: number };
+export type Pauses = { firstMs?: number; longestMs?: number };
 
-/** Milliseconds to wait after a failure that follows `failures` others: doubled each time, with a jitter of a quarter. */
-export const backOff = (failures: number, { firstMs = 100, longestMs = 5_000 }: Pauses = {}): number =>
-  Math.min(longestMs, firstMs * 2 ** failures) * (0.75 + Math.random() / 2);
+/** Milliseconds to wait after a failure that follows `failures` others: doubled each time. In SQL: db/pauses.ts. */
+export const doubledPause = (failures: number, { firstMs = 100, longestMs = 5_000 }: Pauses = {}): number =>
+  Math.min(longestMs, firstMs * 2 ** failures);
+
+/** The same with a jitter of a quarter, so that those that failed together do not try again together. */
+export const backOff = (failures: number, pauses?: Pauses): number =>
+  doubledPause(failures, pauses) * (0.75 + Math.random() / 2);
 
 /** Waits for `ms` or until the signal aborts; never throws. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>

@@ -21,11 +21,11 @@
  * begins with its first request, so a slow database of ours does not make a tenant slow. Work whose turn ended only because no
  * slow place was free starts in one the next time.
  */
+import { doubledPause } from './retry.ts';
 
 const quickWithinMs = 5_000;
 const slowWithinMs = 60_000;
-const firstRestMs = 5_000;
-const longestRestMs = 60_000;
+const rests = { firstMs: 5_000, longestMs: 60_000 };
 /** When refused work asks again: soon, or later if it needs a slow place. */
 const soonMs = 1_000;
 const laterMs = 10_000;
@@ -248,8 +248,7 @@ export function openTurns(places: number): Turns {
     const standing = standingOf(tenant);
     const isIdle = performance.now() - beganAt < quickWithinMs;
     if (isIdle || standing.answeredAt >= beganAt) return;
-    standing.restsUntil = performance.now() + Math.min(firstRestMs * 2 ** standing.rests, longestRestMs);
-    standing.rests += 1;
+    standing.restsUntil = performance.now() + doubledPause(standing.rests++, rests);
   }
 
   return {

@@ -21,7 +21,7 @@ import { importBatch } from './import.ts';
 import { batchTasks, cancelText, fail, nudge } from './lifecycle.ts';
 import { findNext, isDue, isOpen, isWorkedOn } from './next.ts';
 import { Cancelled, HandedOver, type ImportContext } from './progress.ts';
-import { giveUp, isSetback, mostAttempts, pauseAfter, recordTrouble, unheard } from './setbacks.ts';
+import { giveUp, isSetback, mostAttempts, pauseOfStart, recordTrouble, unheard } from './setbacks.ts';
 
 /**
  * Runs the tenant's oldest open batch, unless another worker does or it is not due, and queues the next run if more are
@@ -99,7 +99,7 @@ async function startBatch(session: Kysely<DB>, next: BatchKey): Promise<Running 
   const { rows } = await sql<Running>`
     update batch set attempts = attempts + 1, fence = fence + 1, started_at = coalesce(started_at, now()), trouble = ${unheard},
       -- In case this process dies. Only attempts count, not the setbacks of an outage that may be over.
-      not_before = now() + ${pauseAfter(sql`(attempts + 1)`)}
+      not_before = now() + ${pauseOfStart(sql`attempts`)}
     where mandator_id = ${next.mandatorId} and id = ${next.id}
       -- It may have been cancelled since it was found.
       and ${isOpen}

@@ -5,6 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
+import { pauseAfter } from '../db/pauses.ts';
 import { codeOf, isCancelled, isOutage } from '../flow/database-errors.ts';
 import { type BatchKey, openStatuses, type Running } from './batch.ts';
 import { fail } from './lifecycle.ts';
@@ -18,9 +19,8 @@ const mostTimeouts = 3;
 const longestTrouble = sql`interval '12 hours'`;
 const mostSetbacks = 25;
 
-/** The pause: half a second after the first start, doubled after each further one up to ten minutes, ±25 %. */
-export const pauseAfter = (starts: RawBuilder<unknown>): RawBuilder<unknown> =>
-  sql`make_interval(secs => least(600, 0.25 * 2 ^ least(${starts}, 20)) * (0.75 + random() / 2))`;
+/** The pause after a failed start that follows `starts` others. */
+export const pauseOfStart = (starts: RawBuilder<unknown>) => pauseAfter(starts, '0.5 seconds', '10 minutes');
 
 /** The reason that counts until a start has recorded its outcome. */
 export const unheard = 'the process that worked on it ended';
@@ -100,7 +100,7 @@ export async function recordTrouble(db: Database, batch: Running, error: unknown
     const { rows } = await sql<{ hopeless: boolean }>`
       update batch set attempts = attempts - ${setback}::int, setbacks = setbacks + ${setback}::int,
         trouble = ${describe(error)}, troubled_since = coalesce(troubled_since, now()),
-        not_before = now() + ${pauseAfter(sql`(attempts + setbacks)`)}
+        not_before = now() + ${pauseOfStart(sql`(attempts + setbacks - 1)`)}
       where mandator_id = ${batch.mandatorId} and id = ${batch.id} and fence = ${batch.fence} and import_status = any (${openStatuses}::text[])
       returning attempts >= ${isCancelled(error) ? mostTimeouts : mostAttempts}::int
         or (setbacks >= ${mostSetbacks} and troubled_since < now() - ${longestTrouble}) as hopeless`.execute(trx);

@@ -1,5 +1,6 @@
 /** Sends nothing for a while after a mail server has refused the account, as further attempts might lock the account. */
 import type { MailServerSettings } from '../config.ts';
+import { doubledPause } from '../flow/retry.ts';
 import { toSecond } from '../log.ts';
 import { minute } from '../time/durations.ts';
 import { AccountRefused } from './faults.ts';
@@ -13,7 +14,7 @@ export type Lockout = {
   refuse(fault: AccountRefused, entered: number): AccountRefused;
 };
 
-const [firstPauseMs, longestPauseMs] = [minute, 15 * minute];
+const pauses = { firstMs: minute, longestMs: 15 * minute };
 /** How long the first request after a pause holds back all others, unless it is answered earlier. */
 const trialMs = 15_000;
 
@@ -51,8 +52,7 @@ export function openLockout({
     refuse({ message }, entered) {
       // Refusals of requests that were in flight together count once.
       if (entered === refusals) {
-        refusals += 1;
-        until = Date.now() + Math.min(firstPauseMs * 2 ** (refusals - 1), longestPauseMs);
+        until = Date.now() + doubledPause(refusals++, pauses);
         said = message;
       }
       return fault();

@@ -5,11 +5,6 @@ import type { Fault } from '../mail-servers/service.ts';
 import { releaseCalendars } from './marks.ts';
 import { type SubscriptionState, standing } from './states.ts';
 
-/** A pause that doubles with each failure, with 10 % jitter, so that attempts that failed together are not repeated together. */
-export function pauseAfter(failures: RawBuilder<unknown>, first: string, longest: string): RawBuilder<unknown> {
-  return sql`least(${first}::interval * 2 ^ least(${failures}, 20), ${longest}::interval) * (0.9 + 0.2 * random())`;
-}
-
 /** Counts the subscriptions in `state` of the calendar of `row` since the newest that meets `proof` (on columns of `one`). */
 function countSince(row: string, state: SubscriptionState, proof: RawBuilder<unknown>): RawBuilder<number> {
   const own = sql`mandator_id = ${sql.ref(`${row}.mandator_id`)} and calendar_id = ${sql.ref(`${row}.calendar_id`)}`;

@@ -7,11 +7,12 @@ import { type RawBuilder, sql } from 'kysely';
 import pLimit from 'p-limit';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { pauseAfter } from '../db/pauses.ts';
 import { rests } from '../db/resting.ts';
 import type { Turn } from '../flow/turns.ts';
 import type { Log } from '../log.ts';
 import { type Connector, calendarSettings, hasAnswered, openConnectors } from '../mail-servers/service.ts';
-import { failuresInARow, lookLater, pauseAfter } from './due.ts';
+import { failuresInARow, lookLater } from './due.ts';
 import { markCalendars } from './marks.ts';
 import {
   beginListing,
@@ -22,7 +23,7 @@ import {
   storeEnded,
   takeLeftOver,
 } from './orphans.ts';
-import { queueProvisioning, storedFault } from './provisioning.ts';
+import { attemptPauses, queueProvisioning, storedFault } from './provisioning.ts';
 import { lookAfter, takeDue } from './renewal.ts';
 import {
   isEnded,
@@ -134,7 +135,7 @@ async function moveOverdue(db: Database, log: Log, { mandatorId, mandator }: Mai
     const failed = {
       mandatorId,
       to: 'Failed',
-      dueAt: sql`now() + ${pauseAfter(failuresInARow('moved'), '30 seconds', '30 minutes')}`,
+      dueAt: sql`now() + ${pauseAfter(failuresInARow('moved'), ...attemptPauses)}`,
     } as const;
     const dead = { mandatorId, from: ['Active', 'Suspect'], to: 'Dead' } as const;
     await move(trx, {

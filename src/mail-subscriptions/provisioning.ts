@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { doubledPause, pauseAfter } from '../db/pauses.ts';
 import type { Turn } from '../flow/turns.ts';
 import { beginningOf, type Log, withoutSecrets } from '../log.ts';
 import {
@@ -15,7 +16,7 @@ import {
   ServerFault,
 } from '../mail-servers/service.ts';
 import { withSecret } from './callback-url.ts';
-import { deathsInARow, diedYoung, endOthersWaits, failuresInARow, lookLater, pauseAfter } from './due.ts';
+import { deathsInARow, diedYoung, endOthersWaits, failuresInARow, lookLater } from './due.ts';
 import { markCalendars } from './marks.ts';
 import { openSecrets } from './secrets.ts';
 import { coming, type MailJob, move, replaceOlder, standing } from './states.ts';
@@ -26,6 +27,8 @@ export const provisionTask = 'ProvisionMailSubscription';
 /** The most concurrent attempts for one tenant. While its mail server refuses them, only one at a time is made, when it is due. */
 const mostAtOnce = 4;
 const heartbeatMinutes = 10;
+/** The first and the longest pause between attempts. */
+export const attemptPauses = ['30 seconds', '30 minutes'] as const;
 /** The lifetime of a subscription that cannot be renewed; after it another one replaces it. */
 const lifetime = sql`(interval '7 days' + random() * interval '12 hours')`;
 
@@ -34,7 +37,7 @@ type StoredFault = { fault: Fault | null; text: string; retryAt: Date | null };
 
 /**
  * Selects the calendars that need a subscription and have no attempt under way, with the time of the next attempt: the `due_at`
- * of the attempt that failed, or a growing pause after subscriptions that died young.
+ * of the attempt that failed, or a growing pause after subscriptions that died young: without jitter, as each sweep computes it anew.
  */
 const wanting = (servers: RawBuilder<unknown>) => sql`
   select calendar.mandator_id, calendar.id as calendar_id, calendar.mailbox, calendar.address, server.code, server.kind,
@@ -42,7 +45,7 @@ const wanting = (servers: RawBuilder<unknown>) => sql`
     coalesce(case
       when newest.state = 'Failed' then newest.due_at
       when newest.state = 'Dead' and ${diedYoung('newest')}
-        then newest.state_since + least(interval '30 seconds' * 2 ^ least(${deathsInARow('newest')}, 20), interval '30 minutes')
+        then newest.state_since + ${doubledPause(deathsInARow('newest'), ...attemptPauses)}
       end, '-infinity') as due_at
   from (${servers}) as server
   join mail_calendar as calendar
@@ -265,7 +268,7 @@ async function failAttempt(
   { id, mandatorId, mandator, mailbox }: Attempt,
   { fault, text, retryAt }: StoredFault,
 ): Promise<void> {
-  const [first, longest] = fault === 'AccessLost' ? ['5 minutes', '6 hours'] : ['30 seconds', '30 minutes'];
+  const [first, longest] = fault === 'AccessLost' ? (['5 minutes', '6 hours'] as const) : attemptPauses;
   const [failed] = await move(db, {
     mandatorId,
     from: ['Provisioning'],

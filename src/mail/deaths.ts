@@ -11,6 +11,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { isOutage } from '../flow/database-errors.ts';
+import { doubledPause } from '../flow/retry.ts';
 import { type MailJob, markCalendars } from '../mail-subscriptions/service.ts';
 import { hour, minute } from '../time/durations.ts';
 import { areHeld } from '../worker/leases.ts';
@@ -18,8 +19,7 @@ import { type Calendar, Overtaken } from './reading.ts';
 
 /** Deaths in a row after which a calendar is left alone. */
 export const mostDeaths = 3;
-/** The first pause of a calendar; each further death doubles it. */
-const [firstRestMs, longestRestMs] = [minute, 6 * hour];
+const pauses = { firstMs: minute, longestMs: 6 * hour };
 
 /** A worker's note; `since` distinguishes it from later notes of the same worker at the same calendar. */
 type Note = Pick<Calendar, 'mandatorId' | 'id'> & { by: string; since: string };
@@ -92,7 +92,7 @@ async function writeNote(
   const { mandatorId, mandator, mailbox, id, readings, leftBy, leftSince } = calendar;
   const deaths = calendar.deaths + Number(isDeath);
   const rests = isDeath && deaths >= mostDeaths;
-  const restMs = Math.min(firstRestMs * 2 ** (deaths - mostDeaths), longestRestMs);
+  const restMs = doubledPause(deaths - mostDeaths, pauses);
   const text = `The worker has died ${deaths} times in a row while it read this calendar; it is left alone for ${Math.round(restMs / minute)} minutes.`;
   const since = await work.transaction().execute(async (trx) => {
     const { rows } = await sql<{ since: string | null }>`

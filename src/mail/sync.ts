@@ -8,7 +8,7 @@ import { contain } from '../containment.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
 import { isLockTimeout, isOutage } from '../flow/database-errors.ts';
-import { transactAgain } from '../flow/retry.ts';
+import { backOff, transactAgain } from '../flow/retry.ts';
 import type { Turn } from '../flow/turns.ts';
 import type { Log } from '../log.ts';
 import {
@@ -265,10 +265,9 @@ async function recordFault(
       : 'What the mail server has answered could not be taken over; the log of this service says why.';
   const longestMs = fault === 'Unreachable' ? longestUnreachableMs : longestRestMs;
   const firstMs = fault === 'Throttled' || fault === 'Unreachable' ? firstPassingMs : firstRestMs;
-  const ownMs = Math.min(firstMs * 2 ** failures, longestMs) * (0.9 + 0.2 * Math.random());
   const { retryAt = null, status = null } = error instanceof ServerFault ? error : {};
   const askedMs = retryAt && Math.min(Math.max(retryAt.getTime() - Date.now(), shortestAskedMs), longestAskedMs);
-  const restMs = askedMs ?? ownMs;
+  const restMs = askedMs ?? backOff(failures, { firstMs, longestMs });
   // Plus one for the mark below.
   const raised = continuation && JSON.stringify({ ...continuation, marks: continuation.marks + 1 });
   const isOurs = !(error instanceof ServerFault);

@@ -32,7 +32,7 @@ const pace = {
   heartbeatMs: 60 * second,
   keepMs: 60 * second,
   midnightSpreadMs: second,
-  retryMs: [20, 20] as const,
+  retries: { firstMs: 20, longestMs: 20 },
 };
 
 beforeAll(async () => {

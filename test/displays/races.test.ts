@@ -28,7 +28,7 @@ const pace = {
   heartbeatMs: 60_000,
   keepMs: 60_000,
   midnightSpreadMs: 1_000,
-  retryMs: [20, 20] as const,
+  retries: { firstMs: 20, longestMs: 20 },
 };
 
 beforeAll(async () => {

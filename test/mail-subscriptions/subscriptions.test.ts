@@ -84,8 +84,8 @@ describe('a calendar on Graph', () => {
       await passUntilDue();
     }
     for (const [index, expected] of [30, 60, 120, 240, 480, 960, 1_800, 1_800].entries()) {
-      expect(pauses[index]).toBeGreaterThan(0.89 * expected);
-      expect(pauses[index]).toBeLessThan(1.11 * expected);
+      expect(pauses[index]).toBeGreaterThan(0.74 * expected);
+      expect(pauses[index]).toBeLessThan(1.26 * expected);
     }
     // People hear of the first alone.
     expect(desk.takeLines()).toMatchObject([{ level: 'warn', mailbox: 'r001@rooms.test' }]);
@@ -101,17 +101,17 @@ describe('a calendar on Graph', () => {
       { state: 'Dead', text: 'The mail server no longer knows it.' },
       { state: 'Failed', fault: 'Unreadable' },
     ]);
-    expect((await newest()).due).toBeLessThan(34);
+    expect((await newest()).due).toBeLessThan(38);
   });
 
   test('of a mail server that does not let us in asks after 5 min … 6 h, and that is an error in the log, once', async () => {
     answers('subscribe', refusal(401, 'InvalidAuthenticationToken'));
     await desk.settle();
     expect(await only()).toMatchObject({ state: 'Failed', fault: 'AccessLost' });
-    expect((await newest()).due / 60).toBeGreaterThan(4.4);
+    expect((await newest()).due / 60).toBeGreaterThan(3.7);
     for (let attempt = 0; attempt < 8; attempt += 1) await passUntilDue();
-    expect((await newest()).due / 3_600).toBeGreaterThan(5.3);
-    expect((await newest()).due / 3_600).toBeLessThan(6.7);
+    expect((await newest()).due / 3_600).toBeGreaterThan(4.4);
+    expect((await newest()).due / 3_600).toBeLessThan(7.6);
     expect(desk.takeLines()).toMatchObject([{ level: 'error', fault: 'AccessLost' }]);
   });
 
@@ -520,5 +520,5 @@ test('attempts that fail for weeks leave the newest of them, and those of a day'
   await pass(day);
   expect(await desk.states()).toHaveLength(21);
   // And the pause is the longest still.
-  expect((await newest()).due / 60).toBeGreaterThan(26);
+  expect((await newest()).due / 60).toBeGreaterThan(22);
 });

@@ -721,7 +721,7 @@ describe('the mail server does not answer as it should', () => {
     const { rows } = await sql<{ ms: number }>`
       select (extract(epoch from not_before - now()) * 1000)::float8 as ms from mail_calendar
       where id = ${room.calendarId}`.execute(work);
-    expect(rows[0]!.ms).toBeLessThan(1_100);
+    expect(rows[0]!.ms).toBeLessThan(1_260);
     await sql`update mail_calendar set not_before = now() where id = ${room.calendarId}`.execute(work);
     await sync();
     expect(await occupied()).toHaveLength(1);
@@ -827,15 +827,15 @@ describe('the mail server does not answer as it should', () => {
     expect(waited.map((ms) => ms! >= 60_000)).toEqual([true, true, true, false]);
   });
 
-  test('that cannot be reached: no wait is longer than five minutes', async () => {
+  test('that cannot be reached: the waits stop growing at five minutes', async () => {
     await sql`update mail_calendar set failures = 12 where id = ${room.calendarId}`.execute(work);
     graph.trouble({ status: 500 });
     const asked = Date.now();
     await sync();
     const { not_before: until, fault, fault_status: status } = await calendar();
     expect([fault, status]).toEqual(['Unreachable', 500]);
-    expect(until!.getTime()).toBeGreaterThan(asked + 4 * 60_000);
-    expect(until!.getTime()).toBeLessThan(Date.now() + 5.5 * 60_000);
+    expect(until!.getTime()).toBeGreaterThan(asked + 3.7 * 60_000);
+    expect(until!.getTime()).toBeLessThan(Date.now() + 6.3 * 60_000);
   });
 
   test('more items than are booked: nothing is booked', async () => {
@@ -860,8 +860,8 @@ describe('the mail server does not answer as it should', () => {
       const asked = Date.now();
       await sync();
       const until = (await calendar()).not_before!.getTime();
-      expect(until).toBeGreaterThan(asked + 1_000 * 2 ** count * 0.89);
-      expect(until).toBeLessThan(Date.now() + 1_000 * 2 ** count * 1.11);
+      expect(until).toBeGreaterThan(asked + 1_000 * 2 ** count * 0.74);
+      expect(until).toBeLessThan(Date.now() + 1_000 * 2 ** count * 1.26);
       await sql`update mail_calendar set not_before = null where id = ${room.calendarId}`.execute(work);
     }
   });
