@@ -25,17 +25,9 @@ import {
 } from './orphans.ts';
 import { attemptPauses, queueProvisioning, storedFault } from './provisioning.ts';
 import { lookAfter, takeDue } from './renewal.ts';
-import {
-  isEnded,
-  isLive,
-  type MailJob,
-  type MailTenant,
-  type MailWork,
-  type MovedSubscription,
-  move,
-  replaceOlder,
-} from './states.ts';
+import { isEnded, isLive, liveStates, type MovedSubscription, move, replaceOlder, standingStates } from './states.ts';
 import { alignTenantWide, serversOf } from './tenant-wide.ts';
+import type { MailJob, MailTenant, MailWork } from './work.ts';
 
 /** The settings that `sweepSubscriptions` follows. */
 export const followedSettings = calendarSettings;
@@ -65,7 +57,7 @@ export async function sweepSubscriptions({ work, config }: Pick<MailWork, 'work'
 async function disableUnwanted(db: Database, config: Config): Promise<void> {
   await move(db, {
     mandatorId: null,
-    from: ['Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect'],
+    from: liveStates,
     to: 'Disabled',
     which: sql`not exists (
       select from (${serversOf(config)}) as server
@@ -137,7 +129,7 @@ async function moveOverdue(db: Database, log: Log, { mandatorId, mandator }: Mai
       to: 'Failed',
       dueAt: sql`now() + ${pauseAfter(failuresInARow('moved'), ...attemptPauses)}`,
     } as const;
-    const dead = { mandatorId, from: ['Active', 'Suspect'], to: 'Dead' } as const;
+    const dead = { mandatorId, from: standingStates, to: 'Dead' } as const;
     await move(trx, {
       ...failed,
       from: ['Provisioning'],

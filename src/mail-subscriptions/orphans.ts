@@ -4,7 +4,8 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { callbackUrl, readCallbackQuery, withSecret } from './callback-url.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
-import { isEnded, isLive, type MailTenant } from './states.ts';
+import { isEnded, isLive } from './states.ts';
+import type { MailTenant } from './work.ts';
 
 /** The most rows that are taken at a time. */
 const mostTaken = 16;

@@ -19,8 +19,9 @@ import { withSecret } from './callback-url.ts';
 import { deathsInARow, diedYoung, endOthersWaits, failuresInARow, lookLater } from './due.ts';
 import { markCalendars } from './marks.ts';
 import { openSecrets } from './secrets.ts';
-import { coming, type MailJob, move, replaceOlder, standing } from './states.ts';
+import { coming, move, replaceOlder, standing } from './states.ts';
 import { serversOf } from './tenant-wide.ts';
+import type { MailJob } from './work.ts';
 
 export const provisionTask = 'ProvisionMailSubscription';
 

@@ -6,7 +6,8 @@ import { type Connector, type Fault, hasAnswered } from '../mail-servers/service
 import { endOthersWaits, lookAgain, lookLater } from './due.ts';
 import { markCalendars } from './marks.ts';
 import { halfOf, notBefore, storedFault } from './provisioning.ts';
-import { type MailTenant, type MailWork, move, standing } from './states.ts';
+import { move, standing, standingStates } from './states.ts';
+import type { MailTenant, MailWork } from './work.ts';
 
 /** The most rows that are taken at a time: few enough to ask about all of them within five minutes. */
 const mostTaken = 16;
@@ -70,7 +71,7 @@ async function buryGone(
   const isMoved = await work.transaction().execute(async (trx) => {
     const moved = await move(trx, {
       mandatorId,
-      from: ['Active', 'Suspect'],
+      from: standingStates,
       to: 'Dead',
       which: sql`id = ${row.id}`,
       text: 'The mail server no longer knows it.',

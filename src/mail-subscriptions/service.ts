@@ -29,8 +29,6 @@ export { openSecrets, type Secrets } from './secrets.ts';
 export {
   doubtSubscription,
   live,
-  type MailJob,
-  type MailWork,
   moveHeard,
   pushes,
   type SubscriptionState,
@@ -38,3 +36,4 @@ export {
   subscriptionStates,
 } from './states.ts';
 export { alignTenantWide, findTenantWideCallback } from './tenant-wide.ts';
+export type { MailJob, MailWork } from './work.ts';

@@ -1,52 +1,26 @@
 /** The states of a subscription, and the only statements that change them. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Context } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import type { Turns } from '../flow/turns.ts';
 import type { Fault } from '../mail-servers/service.ts';
 
-/** The context of background work. */
-export type MailWork = Pick<Context, 'config' | 'log' | 'once'> & {
-  /** Connections without a statement timeout. */
-  work: Database;
-  /** Aborted when the process stops. */
-  signal: AbortSignal;
-};
-
-/** The context of a job that asks mail servers. */
-export type MailJob = MailWork & {
-  /** The name of this worker's lease. */
-  runner: string;
-  turns: Turns;
-};
-
-/** The tenant of a mail server. */
-export type MailTenant = { mandatorId: number; mandator: string };
-
-/** From `Dead` on, the states are final. */
-export const subscriptionStates = [
-  'Provisioning',
-  'AwaitingFirstPush',
-  'Active',
-  'Suspect',
-  'Dead',
-  'Failed',
-  'Replaced',
-  'Disabled',
-] as const;
+const comingStates = ['Provisioning', 'AwaitingFirstPush'] as const;
+export const standingStates = ['Active', 'Suspect'] as const;
+export const liveStates = [...comingStates, ...standingStates] as const;
+const endedStates = ['Dead', 'Failed', 'Replaced', 'Disabled'] as const;
+export const subscriptionStates = [...liveStates, ...endedStates] as const;
 export type SubscriptionState = (typeof subscriptionStates)[number];
 
-export const coming = sql`('Provisioning', 'AwaitingFirstPush')`;
-export const standing = sql`('Active', 'Suspect')`;
-export const live = `('Provisioning', 'AwaitingFirstPush', 'Active', 'Suspect')`;
+const listed = (states: readonly SubscriptionState[]) => `('${states.join("', '")}')`;
+export const coming = sql.raw(listed(comingStates));
+export const standing = sql.raw(listed(standingStates));
+export const live = listed(liveStates);
 /** Whether the subscription `subscription` pushes the changes of `calendar`: one for all calendars may push those of some only. */
 export const pushes = (subscription: string, calendar: string) => sql<boolean>`(
   ${sql.ref(`${subscription}.calendar_id`)} = ${sql.ref(`${calendar}.id`)} or (${sql.ref(`${subscription}.calendar_id`)} is null
     and ${sql.ref(`${calendar}.pushed_at`)} >= ${sql.ref(`${subscription}.state_since`)}))`;
 export const isLive = (row: string) => sql<boolean>`${sql.ref(`${row}.state`)} in ${sql.raw(live)}`;
 /** The opposite of `isLive`, as the indices have it. */
-export const isEnded = (row: string) =>
-  sql<boolean>`${sql.ref(`${row}.state`)} in ('Dead', 'Failed', 'Replaced', 'Disabled')`;
+export const isEnded = (row: string) => sql<boolean>`${sql.ref(`${row}.state`)} in ${sql.raw(listed(endedStates))}`;
 
 type Move = {
   /** null: all tenants. */
@@ -130,7 +104,7 @@ export const moveHeard = `
 export async function replaceOlder(db: Database | Transaction, mandatorId: number | null): Promise<void> {
   await move(db, {
     mandatorId,
-    from: ['Active', 'Suspect'],
+    from: standingStates,
     to: 'Replaced',
     which: sql`exists (
       select from mail_subscription as newer
