@@ -18,7 +18,7 @@ import type { Log } from '../log.ts';
 import { hour } from '../time/durations.ts';
 import { addJob } from '../worker/queue.ts';
 import { type MadeAttempt, recordAttempts } from './deliveries.ts';
-import { disable, type HeldWebhook, readHeld, rest, restUntil } from './held.ts';
+import { type DueWebhook, disable, readDue, rest, restUntil } from './due-webhook.ts';
 import { readSubject } from './records.ts';
 import { sendMessage } from './sending.ts';
 import type { DisabledReason } from './stored.ts';
@@ -47,7 +47,7 @@ export const jobKeyOf = ({ mandatorId, webhookId }: WebhookKey) => `webhook ${ma
 type Job = { config: Config; log: Log; work: Database; signal: AbortSignal; shares: Shares };
 
 /** A webhook with its connections. */
-type Receiver = HeldWebhook & { kept: Agent };
+type Receiver = DueWebhook & { kept: Agent };
 
 /** Sends the due events of a webhook, for some seconds at most; the next job sends the rest. */
 export async function deliverEvents(context: Job, key: WebhookKey): Promise<void> {
@@ -59,9 +59,9 @@ export async function deliverEvents(context: Job, key: WebhookKey): Promise<void
     const kept = keepPublic();
     try {
       for (let hasMore = true; hasMore && !signal.aborted; ) {
-        const held = await readHeld(work, key);
-        if (!held) return;
-        hasMore = await runRound(context, turn, { ...held, kept }, until);
+        const webhook = await readDue(work, key);
+        if (!webhook) return;
+        hasMore = await runRound(context, turn, { ...webhook, kept }, until);
         if (!hasMore || performance.now() < until) continue;
         await work.transaction().execute((trx) => addJob(trx, deliverTask, key, jobKeyOf(key)));
         return;
@@ -87,13 +87,13 @@ type Round = {
 };
 
 /** @returns whether there is more to send at once */
-async function runRound(context: Job, turn: SharedTurn, held: Receiver, until: number): Promise<boolean> {
+async function runRound(context: Job, turn: SharedTurn, webhook: Receiver, until: number): Promise<boolean> {
   let found: FoundEvents;
   try {
-    found = await readWaiting(context.work, held);
+    found = await readWaiting(context.work, webhook);
   } catch (error) {
     if (!(error instanceof Conflict)) throw error;
-    await context.work.transaction().execute((trx) => disable(trx, context.log, held, 'HistoryLost'));
+    await context.work.transaction().execute((trx) => disable(trx, context.log, webhook, 'HistoryLost'));
     return false;
   }
   // Events that have failed are sent last: if one of them fails again, that says nothing about the others.
@@ -101,14 +101,14 @@ async function runRound(context: Job, turn: SharedTurn, held: Receiver, until: n
   const due = [...Map.groupBy(found.events, ({ subject }) => subject).values()].sort(
     (one, other) => hasFailed(one) - hasFailed(other),
   );
-  if (due.length === 0 && found.end?.position === held.seen?.position) return false;
-  const isProbe = held.receiverFailures >= failuresToRest;
+  if (due.length === 0 && found.end?.position === webhook.seen?.position) return false;
+  const isProbe = webhook.receiverFailures >= failuresToRest;
   const round: Round = {
     attempts: [],
     taken: [],
     failed: new Map(),
-    failures: held.failures,
-    receiverFailures: held.receiverFailures,
+    failures: webhook.failures,
+    receiverFailures: webhook.receiverFailures,
     hasSucceeded: false,
     pauseMs: 0,
     disabled: null,
@@ -121,13 +121,15 @@ async function runRound(context: Job, turn: SharedTurn, held: Receiver, until: n
     chains.map((events) =>
       place(async () => {
         for (const event of events)
-          if (isOver() || (await sendEvent(context, turn, held, event, round)) !== 'taken') return;
+          if (isOver() || (await sendEvent(context, turn, webhook, event, round)) !== 'taken') return;
       }),
     ),
   );
-  const hasOnlyFailed = !round.hasSucceeded && round.failures > held.failures;
-  if (held.isSpent && hasOnlyFailed) round.disabled ??= 'Failing';
-  const isWritten = await context.work.transaction().execute((trx) => writeRound(trx, context.log, held, found, round));
+  const hasOnlyFailed = !round.hasSucceeded && round.failures > webhook.failures;
+  if (webhook.isSpent && hasOnlyFailed) round.disabled ??= 'Failing';
+  const isWritten = await context.work
+    .transaction()
+    .execute((trx) => writeRound(trx, context.log, webhook, found, round));
   // Events that happened meanwhile have not queued another job, as this one was running.
   const isMore = found.hasMore || due.length > 0;
   return isWritten && isMore && round.pauseMs === 0 && !round.disabled && !turn.signal.aborted;
@@ -139,21 +141,21 @@ type Outcome = 'taken' | 'failed' | 'ended';
 async function sendEvent(
   context: Job,
   turn: SharedTurn,
-  held: Receiver,
+  webhook: Receiver,
   event: WaitingEvent,
   round: Round,
 ): Promise<Outcome> {
   try {
-    return await trySend(context, turn, held, event, round);
+    return await trySend(context, turn, webhook, event, round);
   } catch (error) {
     if (context.signal.aborted) return 'ended';
     if (isOutage(error)) {
       round.pauseMs = Math.max(round.pauseMs, outagePauseMs);
       return 'ended';
     }
-    const { mandator, name: webhook } = held;
+    const { mandator, name } = webhook;
     const { subject, attempts } = event;
-    context.log.error({ err: (error as Error).stack, mandator, webhook, subject }, 'an event could not be sent');
+    context.log.error({ err: (error as Error).stack, mandator, webhook: name, subject }, 'an event could not be sent');
     round.failed.set(event, backOff(attempts, pauses));
     return 'failed';
   }
@@ -162,16 +164,18 @@ async function sendEvent(
 async function trySend(
   { config, work, signal }: Job,
   turn: SharedTurn,
-  held: Receiver,
+  webhook: Receiver,
   event: WaitingEvent,
   round: Round,
 ): Promise<Outcome> {
-  const data = await readSubject(work, held, event.subject);
-  const id = `evt_${held.mandator}_${event.position}_${event.micros.toString(36)}`;
+  const data = await readSubject(work, webhook, event.subject);
+  const id = `evt_${webhook.mandator}_${event.position}_${event.micros.toString(36)}`;
   const message = { id, kind: event.kind, at: event.at, data };
   turn.begin();
   const at = new Date();
-  const answer = await sendMessage(config, held, message, AbortSignal.any([signal, turn.signal])).finally(turn.ended);
+  const answer = await sendMessage(config, webhook, message, AbortSignal.any([signal, turn.signal])).finally(
+    turn.ended,
+  );
   if (!answer) return 'ended';
   const { position, micros, subject } = event;
   round.attempts.push({ message, event: { position, micros, subject }, attempt: event.attempts + 1, at, answer });
@@ -185,7 +189,7 @@ async function trySend(
   }
   round.failures += 1;
   // Messages that were under way together are one probe: they begin the pauses, and do not lengthen them.
-  const mostFailures = Math.max(failuresToRest, held.receiverFailures + 1);
+  const mostFailures = Math.max(failuresToRest, webhook.receiverFailures + 1);
   if (event.attempts === 0 || answer.status === null)
     round.receiverFailures = Math.min(round.receiverFailures + 1, mostFailures);
   round.failed.set(event, answer.pauseMs ?? backOff(event.attempts, pauses));
@@ -201,25 +205,25 @@ async function trySend(
 async function writeRound(
   trx: Transaction,
   log: Log,
-  held: HeldWebhook,
+  webhook: DueWebhook,
   { events, behind, end }: FoundEvents,
   round: Round,
 ): Promise<boolean> {
   const { failures, receiverFailures, hasSucceeded, pauseMs, disabled } = round;
   const current = await trx
     .selectFrom('webhook')
-    .where('mandator_id', '=', held.mandatorId)
-    .where('id', '=', held.webhookId)
+    .where('mandator_id', '=', webhook.mandatorId)
+    .where('id', '=', webhook.webhookId)
     .select('rounds')
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!current) return false;
-  await recordAttempts(trx, held, round.attempts);
-  if (Number(current.rounds) !== held.rounds) return false;
+  await recordAttempts(trx, webhook, round.attempts);
+  if (Number(current.rounds) !== webhook.rounds) return false;
   await trx
     .updateTable('webhook')
     .set({
-      rounds: held.rounds + 1,
+      rounds: webhook.rounds + 1,
       seen_position: end?.position ?? null,
       seen_micros: end?.micros ?? null,
       failures,
@@ -229,8 +233,8 @@ async function writeRound(
       ...(hasSucceeded && { succeeded_at: sql<Date>`now()` }),
       ...(pauseMs > 0 && { due_at: restUntil(pauseMs) }),
     })
-    .where('mandator_id', '=', held.mandatorId)
-    .where('id', '=', held.webhookId)
+    .where('mandator_id', '=', webhook.mandatorId)
+    .where('id', '=', webhook.webhookId)
     .execute();
   const taken = new Set(round.taken);
   const waiting = [...events, ...behind]
@@ -239,7 +243,7 @@ async function writeRound(
       const againMs = round.failed.get(event) ?? null;
       return { ...event, attempts: event.attempts + (againMs === null ? 0 : 1), againMs };
     });
-  await writeWaiting(trx, held, round.taken, waiting);
-  if (disabled) await disable(trx, log, held, disabled);
+  await writeWaiting(trx, webhook, round.taken, waiting);
+  if (disabled) await disable(trx, log, webhook, disabled);
   return true;
 }

@@ -33,7 +33,8 @@ export type Webhook = {
 /** The most webhooks of a tenant. */
 export const mostWebhooks = 20;
 
-const place = sql<FeedPlace | null>`case when seen_position is not null
+/** The member `seen`, in SQL. */
+export const place = sql<FeedPlace | null>`case when seen_position is not null
   then jsonb_build_object('position', seen_position, 'micros', seen_micros) end`;
 
 export const columns = [

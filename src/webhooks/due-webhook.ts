@@ -1,4 +1,4 @@
-/** A webhook to which a worker delivers: it is read, rests, and is disabled. */
+/** A webhook to which events may be sent now: it is read, rests, and is disabled. */
 import { sql } from 'kysely';
 import { recordOperatorActs } from '../acts.ts';
 import type { FeedPlace } from '../changes/service.ts';
@@ -6,10 +6,10 @@ import type { Database, Transaction } from '../db/database.ts';
 import { daysAgo } from '../db/days-ago.ts';
 import type { Log } from '../log.ts';
 import type { EventKind } from './kinds.ts';
-import { type DisabledReason, subjectOf } from './stored.ts';
+import { type DisabledReason, place, subjectOf } from './stored.ts';
 import { daysOfAttempts, type WebhookKey } from './waiting.ts';
 
-export type HeldWebhook = WebhookKey & {
+export type DueWebhook = WebhookKey & {
   mandator: string;
   name: string;
   url: string;
@@ -24,12 +24,11 @@ export type HeldWebhook = WebhookKey & {
 };
 
 /** The webhook, if events may be sent to it now. */
-export async function readHeld(db: Database, { mandatorId, webhookId }: WebhookKey): Promise<HeldWebhook | undefined> {
-  const { rows } = await sql<HeldWebhook>`
+export async function readDue(db: Database, { mandatorId, webhookId }: WebhookKey): Promise<DueWebhook | undefined> {
+  const { rows } = await sql<DueWebhook>`
     select webhook.mandator_id as "mandatorId", mandator.code as mandator, webhook.id as "webhookId", webhook.name, url, kinds,
       array_remove(array[secret, case when former_until > now() then former_secret end], null) as secrets,
-      case when seen_position is not null
-        then jsonb_build_object('position', seen_position, 'micros', seen_micros) end as seen,
+      ${place} as seen,
       rounds::float8 as rounds, failures, receiver_failures as "receiverFailures",
       (failing_since < ${daysAgo(daysOfAttempts)}) is true as "isSpent"
     from webhook join mandator on mandator.id = webhook.mandator_id
@@ -50,8 +49,8 @@ export async function rest(db: Database, { mandatorId, webhookId }: WebhookKey, 
 }
 
 /** Disables a webhook. Its waiting events are kept until an Admin enables it again. */
-export async function disable(trx: Transaction, log: Log, held: HeldWebhook, because: DisabledReason): Promise<void> {
-  const { mandatorId, mandator, webhookId: id, name } = held;
+export async function disable(trx: Transaction, log: Log, due: DueWebhook, because: DisabledReason): Promise<void> {
+  const { mandatorId, mandator, webhookId: id, name } = due;
   const { numUpdatedRows } = await trx
     .updateTable('webhook')
     .set({ disabled_at: sql<Date>`now()`, disabled_because: because, rounds: sql<number>`rounds + 1` })
