@@ -8,7 +8,7 @@ import { type Response, Router } from 'express';
 import type { Config } from '../config.ts';
 import { NotFound } from '../errors.ts';
 import { isMandator } from '../names.ts';
-import { makeAnswerFile, readOnce, refuseMethod, sendWebFile } from './files.ts';
+import { contentPolicy, deniedPermissions, makeAnswerFile, readOnce, refuseMethod, sendWebFile } from './files.ts';
 import { preloadLinks, readModules, versionOf } from './modules.ts';
 
 const folder = 'web/console';
@@ -18,20 +18,13 @@ const screenImports = /\bimport\(['"]\.\/screens\/(\w+)\.ts['"]\)/g;
 const pages = ['/:mandator/console', '/:mandator/console/{*below}'];
 
 /** Texts never become markup or code; nothing is loaded from other hosts, and the page has no inline scripts or styles. */
-const policy = [
-  `default-src 'none'`,
-  `script-src 'self'`,
-  `style-src 'self'`,
-  `connect-src 'self'`,
-  `img-src 'self'`,
-  `font-src 'self'`,
-  `base-uri 'none'`,
-  `form-action 'self'`,
-  `frame-ancestors 'none'`,
-  `require-trusted-types-for 'script'`,
-  `trusted-types 'none'`,
-].join('; ');
-const permissions = 'camera=(), microphone=(), geolocation=(), payment=(), usb=()';
+const policy = contentPolicy({
+  'img-src': "'self'",
+  'font-src': "'self'",
+  'form-action': "'self'",
+  'require-trusted-types-for': "'script'",
+  'trusted-types': "'none'",
+});
 
 async function readConsole() {
   const modules = await readModules(folder);
@@ -71,7 +64,7 @@ export function consoleRoutes(limits: ConsoleLimits): Router {
   const router = Router({ strict: true });
   const read = readOnce(readConsole);
   const guard = (response: Response) =>
-    response.set({ 'Content-Security-Policy': policy, 'Permissions-Policy': permissions });
+    response.set({ 'Content-Security-Policy': policy, 'Permissions-Policy': deniedPermissions });
   router.get('/assets/console/:version/*name', async (request, response) => {
     const { modules, version } = await read();
     const file = request.params.version === version && modules.get(request.params.name.join('/'));

@@ -12,9 +12,10 @@ a { color: #0b57a4; font-weight: 600 }
 input, button { font: inherit; padding: .5rem .75rem }
 code { background: #e8edf2; border-radius: 3px; overflow-wrap: anywhere; padding: .1rem .3rem }
 `;
-const policy = contentPolicy
-  .replace("style-src 'self'", `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`)
-  .replace("form-action 'none'", "form-action 'self'");
+const policy = contentPolicy({
+  'style-src': `'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  'form-action': "'self'",
+});
 
 const asHtml = (text: string) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 

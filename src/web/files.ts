@@ -10,17 +10,24 @@ import { isKnown } from '../http/answers.ts';
 
 const compress = promisify(gzip);
 
-/** Only our own scripts, styles and calls; images may be data URLs. */
-export const contentPolicy = [
-  `default-src 'none'`,
-  `script-src 'self'`,
-  `style-src 'self'`,
-  `img-src 'self' data:`,
-  `connect-src 'self'`,
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+const directives = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+};
+
+/** Only our own scripts, styles and calls; images may be data URLs. @param others further directives, and those that differ */
+export const contentPolicy = (others: Readonly<Record<string, string>> = {}): string =>
+  Object.entries({ ...directives, ...others })
+    .map((directive) => directive.join(' '))
+    .join('; ');
+
+export const deniedPermissions = 'camera=(), microphone=(), geolocation=(), payment=(), usb=()';
 
 export type WebFile = {
   /** A media type or a file extension, as `response.type` of Express takes it. */

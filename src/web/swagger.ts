@@ -48,7 +48,7 @@ export function swaggerRoutes(config: Config, describe: () => object): Router {
   const readPage = readOnce(() => renderPage(config));
 
   router.get('/swagger', async (request, response) => {
-    sendWebFile(request, response.set('Content-Security-Policy', contentPolicy), await readPage());
+    sendWebFile(request, response.set('Content-Security-Policy', contentPolicy()), await readPage());
   });
   // The page's links are relative to the parent, so that it also works below a path prefix of a proxy.
   router.get('/swagger/', (_request, response) => response.redirect('../swagger'));

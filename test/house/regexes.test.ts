@@ -19,7 +19,7 @@ const never: Record<string, [pattern: string, why: string][]> = {
   'mail-servers/google-api.ts': [['\\/+$', 'a setting']],
   'mail-servers/graph-api.ts': [['\\/+$', 'a setting']],
   'settings.ts': [['\\/\\/\\S*@', 'a setting']],
-  'web/pages.ts': [['\\/\\*.*?\\*\\/', 'the own style sheets']],
+  'web/minify.ts': [['\\/\\*.*?\\*\\/', 'the own style sheets']],
 };
 
 /** Those that are put together while the program runs: how many, and what they are like. */
@@ -31,7 +31,7 @@ const made: Record<string, { count: number; like: string[] }> = {
   'graphql/names.ts': { count: 1, like: [] },
   'mail/items.ts': { count: 1, like: ['^booking-\\d+@00000000-0000-4000-8000-000000000000$'] },
   // It reads the own scripts.
-  'web/pages.ts': { count: 1, like: [] },
+  'web/minify.ts': { count: 1, like: [] },
 };
 
 /** What is repeated to make a text slow, besides what is tried with each: several parts of one pattern. */

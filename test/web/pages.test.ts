@@ -4,7 +4,7 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import decode from 'qr/decode.js';
-import { stripScript } from '../../src/web/pages.ts';
+import { stripScript } from '../../src/web/minify.ts';
 import { type Service, startService } from '../_util/service.ts';
 
 const folder = path.join(import.meta.dirname, '..', '..', 'src', 'web', 'display');
