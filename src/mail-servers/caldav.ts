@@ -208,14 +208,14 @@ const objects = {
 } as const;
 
 /** Statuses of servers that refuse a token or a limit; the body says which. */
-const refusals = [400, 403, 404, 409, 410, 412, 507];
+const readStatuses = [400, 403, 404, 409, 410, 412, 507];
 
 async function askForPage({ ask, signal }: Reading, address: string, token: string) {
   for (const limit of [`<D:limit><D:nresults>${pageSize}</D:nresults></D:limit>`, '']) {
     const inner = `<D:sync-token>${escapeXml(token)}</D:sync-token><D:sync-level>1</D:sync-level>${limit}<D:prop><D:getetag/></D:prop>`;
     const body = rootElement('D:sync-collection', inner);
     const question = { ...list, address, body } as const;
-    const answer = await sendQuestion(ask, question, signal, refusals);
+    const answer = await sendQuestion(ask, question, signal, readStatuses);
     const { status } = answer;
     if (status === 207) return answer;
     const preconditions = status < 300 ? [] : failedPreconditions(answer);

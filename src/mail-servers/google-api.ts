@@ -28,7 +28,8 @@ export type GoogleApi = {
 
 /** Google allows an account 600 requests within a minute; a tenth is left to other programs and other processes. */
 const perSecond = 9;
-const refusals = [400, 403, 404, 409, 410, 412, 429];
+/** Statuses whose bodies are read here: they give the reason. */
+const readStatuses = [400, 403, 404, 409, 410, 412, 429];
 /** The reasons of a 403 that mean that a quota is used up, rather than that the request is not allowed. */
 const quotas =
   /^(rateLimitExceeded|userRateLimitExceeded|quotaExceeded|dailyLimitExceeded|calendarUsageLimitsExceeded)$/i;
@@ -68,7 +69,7 @@ function openGoogleApi(settings: MailServerSettings, ask: AskServer): GoogleApi 
           ...(body && { body: JSON.stringify(body) }),
           what,
           deadlineMs: readDeadlineMs,
-          reads: refusals,
+          reads: readStatuses,
           words: (bytes) => refusalOf(readJson(bytes)).message,
         },
         signal,

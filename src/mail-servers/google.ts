@@ -15,10 +15,10 @@ import { members, readEvent, seriesOf } from './google-events.ts';
 import { openGoogleWrites } from './google-writes.ts';
 import { groupItems, type ReadOfGroup, withoutId } from './groups.ts';
 import { openHttp } from './http.ts';
+import { checkNextPage } from './pages.ts';
 import { readPlace } from './places.ts';
 
 const pageSize = 500;
-const mostPages = 2_000;
 
 /** The progress of a reading: its sync token (null: it reads the window), and the next page. */
 const googlePlace = z.strictObject({ token: z.string().nullable(), page: z.string().nullable(), pages: z.int() });
@@ -58,9 +58,9 @@ export function openGoogle(settings: MailServerSettings, log: Log): Connector {
           yield { ...told, isLast: true, cursor: JSON.stringify({ token: list.nextSyncToken }) };
           return;
         }
-        if (list.nextPageToken === place.page || place.pages === mostPages)
-          throw new ServerFault('TooLarge', `${api.origin} refers to further pages without an end.`);
-        place = { ...place, page: list.nextPageToken, pages: place.pages + 1 };
+        const pages = place.pages + 1;
+        checkNextPage(api.origin, pages, list.nextPageToken === place.page);
+        place = { ...place, page: list.nextPageToken, pages };
         yield { ...told, isLast: false, cursor: JSON.stringify(place) };
       }
     },

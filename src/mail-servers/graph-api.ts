@@ -4,6 +4,7 @@ import type { MailServerSettings } from '../config.ts';
 import { ServerFault } from './connector.ts';
 import { faultOf } from './faults.ts';
 import { type AskServer, readDeadlineMs } from './http.ts';
+import { checkNextPage } from './pages.ts';
 import { readJson } from './values.ts';
 
 export type GraphQuestion = {
@@ -75,9 +76,8 @@ const errorSchema = z.object({
   error: z.object({ code: z.string().catch(''), message: z.string().catch('') }),
 });
 const errorOf = (told: unknown) => errorSchema.safeParse(told).data?.error ?? { code: '', message: '' };
-const mostPages = 2_000;
 /** Statuses whose bodies are read here, as Graph's error codes say more than the status. */
-const read = [400, 403, 404, 409, 410, 429];
+const readStatuses = [400, 403, 404, 409, 410, 429];
 const lostStates = /^(SyncStateNotFound|SyncStateInvalid|resyncRequired|resync.*|ErrorInvalidSyncState.*)$/i;
 /** Codes for a mailbox that is missing or that we may not read. The caller knows what else may be missing. */
 const lostMailboxes =
@@ -108,7 +108,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
         ...(body && { body: JSON.stringify(body) }),
         what: whatOf(method, address),
         deadlineMs: deadlineMs ?? readDeadlineMs,
-        reads: read,
+        reads: readStatuses,
         words: (bytes) =>
           Object.values(errorOf(readJson(bytes)))
             .join(' ')
@@ -174,7 +174,7 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
     async readPages({ pageSize: wanted, ...question }, take, signal) {
       const seen = new Set<string>();
       let [address, pageSize] = [question.address, wanted];
-      for (let pages = 0; pages < mostPages; pages += 1) {
+      for (let pages = 0; ; pages += 1) {
         seen.add(address);
         const answer = await readPage({ ...question, address, pageSize }, signal);
         pageSize = answer.pageSize;
@@ -183,10 +183,9 @@ export function openGraphApi(settings: MailServerSettings, ask: AskServer): Grap
         if (!page || !take(page.value)) return page;
         const next = page['@odata.nextLink'];
         if (!next) return page;
-        if (seen.has(next)) break;
+        checkNextPage(origin, pages + 1, seen.has(next));
         address = next;
       }
-      throw new ServerFault('TooLarge', `${origin} refers to further pages without an end.`);
     },
   };
 }

@@ -12,14 +12,13 @@ import { openGraphSubscriptions, pathOf } from './graph-subscriptions.ts';
 import { openGraphWrites } from './graph-writes.ts';
 import { groupItems, mostOccurrences, type ReadOfGroup, withoutId } from './groups.ts';
 import { openHttp } from './http.ts';
+import { checkNextPage } from './pages.ts';
 import { readPlace } from './places.ts';
 import { firstSlice, readSlices, type SlicePlace, slicePlace, type TimeSlice } from './slices.ts';
 import { boundId } from './values.ts';
 
 /** Page sizes. A delta returns whole events with their bodies, a view only the selected members. */
 const [deltaPage, viewPage] = [100, 500];
-/** The most pages of changes in a row. */
-const mostPages = 2_000;
 /** The longest id that fits into a URL. */
 const longestId = 1_000;
 /** The most series that are read one by one; if more have changed, the whole window is read instead. */
@@ -162,8 +161,7 @@ async function* readChanges(
     const told = next === null ? (page['@odata.deltaLink'] ?? null) : null;
     if (next === null && told === null)
       throw new ServerFault('Unreadable', `${origin} sends neither a nextLink nor a deltaLink.`);
-    if (next !== null && (seen.has(next) || place.pages + 1 === mostPages))
-      throw new ServerFault('TooLarge', `${origin} refers to further pages without an end.`);
+    if (next !== null) checkNextPage(origin, place.pages + 1, seen.has(next));
     const some = (ids: string[]) => [...new Set(ids)].slice(0, mostSeries + 1);
     place = {
       ...place,

@@ -3,11 +3,18 @@ import { type CalendarChanges, type CalendarPage, type RemoteGroup, ServerFault 
 import { groupItems, type ReadOfGroup } from './groups.ts';
 
 const mostItems = 20_000;
+const mostPages = 2_000;
 
 /** @throws ServerFault for more items than a reading may have */
 export function checkItemCount(items: number): void {
   if (items > mostItems)
     throw new ServerFault('TooLarge', `The calendar has more than ${mostItems} items; ask for fewer days.`);
+}
+
+/** @param pages how many were read @param isKnown whether the next one was read before @throws ServerFault if there is no end */
+export function checkNextPage(origin: string, pages: number, isKnown: boolean): void {
+  if (isKnown || pages === mostPages)
+    throw new ServerFault('TooLarge', `${origin} refers to further pages without an end.`);
 }
 
 /** Drops the pages before the last one that restarts the reading. */
