@@ -7,9 +7,13 @@ import { faultOf, quote, restUntil, ServerFailed } from './faults.ts';
 import { type AskServer, readDeadlineMs, type ServerAnswer } from './http.ts';
 import { childOf, escapeXml, readXml, textOf, withoutForbidden, type XmlElement, XmlFault } from './xml.ts';
 
-export const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
-export const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
-const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
+export const ewsNamespaces = {
+  soap: 'http://schemas.xmlsoap.org/soap/envelope/',
+  messages: 'http://schemas.microsoft.com/exchange/services/2006/messages',
+  types: 'http://schemas.microsoft.com/exchange/services/2006/types',
+};
+export const { messages, types } = ewsNamespaces;
+const { soap } = ewsNamespaces;
 /** The schema that Exchange Server 2016, 2019 and Subscription Edition all support. */
 const version = 'Exchange2013_SP1';
 const mostElements = 300_000;

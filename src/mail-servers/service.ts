@@ -41,6 +41,7 @@ export {
   type WriteOutcome,
   type WrittenItem,
 } from './connector.ts';
+export { ewsNamespaces } from './ews-soap.ts';
 export { mayConcernLookup, mayConcernOneItem } from './failed-writes.ts';
 export { checkItemCount, mergePages, withoutVoid } from './pages.ts';
 export { boundId, cutText, organizerOf } from './values.ts';

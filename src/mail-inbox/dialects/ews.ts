@@ -1,5 +1,5 @@
 /** Exchange's push (MS-OXWSPSNTIF): SendNotification in a SOAP envelope, with any namespace prefixes. */
-import { childOf, childrenOf, readXml, textOf, type XmlElement } from '../../mail-servers/service.ts';
+import { childOf, childrenOf, ewsNamespaces, readXml, textOf, type XmlElement } from '../../mail-servers/service.ts';
 import {
   checkCount,
   DialectFault,
@@ -10,9 +10,7 @@ import {
   type ReadNotifications,
 } from './notification.ts';
 
-const soap = 'http://schemas.xmlsoap.org/soap/envelope/';
-const messages = 'http://schemas.microsoft.com/exchange/services/2006/messages';
-const types = 'http://schemas.microsoft.com/exchange/services/2006/types';
+const { soap, messages, types } = ewsNamespaces;
 
 /** The most elements and attributes of a body; 1,000 of Exchange's largest notifications have fewer. */
 const mostNodes = 20_000;
