@@ -1,9 +1,11 @@
 /** The lesson of a booking, in the terms of lesson jobs (contract 4.1). */
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { instant, maybeText, text } from '../fields.ts';
 import { lessonLimits } from '../names.ts';
 
 export const mostNames = 1_000;
+export const longestLesson = sql`interval '24 hours'`;
 
 const maybeNames = (description: string) =>
   z.array(z.string().max(lessonLimits.name)).max(mostNames).nullable().meta({ description });

@@ -4,6 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Viewer } from '../context.ts';
+import { longestLesson } from './lektion.ts';
 import type { Questions } from './questions.ts';
 import { amongVisible } from './sight.ts';
 import { isInactive, occupies } from './status.ts';
@@ -26,15 +27,15 @@ const query = (
 
 const termsOfLesson = sql`search_terms(lesson.mandator_id, lesson.beginn, lesson.klassen, lesson.lehrpersonen, lesson.fach, lesson.titel, lesson.bemerkung)`;
 
-/** The condition that a lesson in the window matches. No lesson lasts longer than 24 hours. */
+/** The condition that a lesson in the window matches. */
 export const lessonMatches = (
   { mandatorId }: Viewer,
   { from, to }: Window,
   questions: Questions,
 ): RawBuilder<boolean> => sql`
   ${termsOfLesson}
-    @@ ${query(mandatorId, sql`${from}::timestamptz - interval '24 hours'`, sql`${to}::timestamptz`, questions)}
-  and lesson.beginn > ${from}::timestamptz - interval '24 hours' and lesson.beginn < ${to} and lesson.ende > ${from}`;
+    @@ ${query(mandatorId, sql`${from}::timestamptz - ${longestLesson}`, sql`${to}::timestamptz`, questions)}
+  and lesson.beginn > ${from}::timestamptz - ${longestLesson} and lesson.beginn < ${to} and lesson.ende > ${from}`;
 
 /** The condition that a lesson which begins between the two instants names the teacher, in any case. */
 export const namesTeacher = (

@@ -30,7 +30,7 @@ export {
 } from './coupled.ts';
 export { type Created, createBooking } from './creation.ts';
 export { decideBooking, declineOverdue, hasOverdue } from './decision.ts';
-export { type LessonOrigin, lessonOrigin, lessonStatus, toLessonOrigin } from './lektion.ts';
+export { type LessonOrigin, lessonOrigin, lessonStatus, longestLesson, toLessonOrigin } from './lektion.ts';
 export {
   bookMailItems,
   cancelMailItems,

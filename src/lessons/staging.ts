@@ -5,6 +5,7 @@
  * has any.
  */
 import { type RawBuilder, sql } from 'kysely';
+import { longestLesson } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
 import { lessonLimits } from '../names.ts';
 import type { BatchKey, JobOperation, Running } from './batch.ts';
@@ -193,7 +194,6 @@ export const isWithoutOffset = (column: string) => {
   return sql`coalesce(${text} not like '%Z' and right(${text}, 1) between '0' and '9' and ${text} !~ '[+-][0-9]{2}(:?[0-9]{2})?$', false) as ${sql.id(`${column}_assumed_utc`)}`;
 };
 
-export const longestLesson = sql`interval '24 hours'`;
 /** Whether a lesson ends before it begins, or lasts too long. */
 export const hasWrongEnd = sql`(ende <= beginn or ende - beginn > ${longestLesson})`;
 

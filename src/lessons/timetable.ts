@@ -8,6 +8,7 @@ import {
   getBooking,
   type LessonOrigin,
   lessonMatches,
+  longestLesson,
   type Questions,
   windowOf,
 } from '../bookings/service.ts';
@@ -19,7 +20,6 @@ import type { IdOfParent } from '../db/per-parent.ts';
 import { storableText } from '../storable.ts';
 import { dayLength } from '../time/days.ts';
 import { checkPeriod } from '../time/period.ts';
-import { longestLesson } from './staging.ts';
 
 /**
  * Beginn in microseconds, the job's id and the LektionId, which is unique in its job only. The microseconds are a text,
@@ -186,7 +186,7 @@ export function selectLessons(
   const order = sql`lesson.beginn ${direction}, lesson.job ${direction}, lesson.lektion_id ${direction}`;
   const room = sql`room.mandator_id = ${mandatorId}
     ${ressourceName === undefined ? sql`` : sql`and room.name_key = name_key(${ressourceName})`} ${inReach(viewer, 'room.id')}`;
-  // No lesson lasts longer than 24 hours, which bounds the search for lessons that reach into the window.
+  // The longest lesson bounds the search for lessons that reach into the window.
   const wanted = sql`
     ${from && !changes ? sql`and lesson.ende > ${from} and lesson.beginn > ${from}::timestamptz - ${longestLesson}` : sql``}
     ${to && !changes ? sql`and lesson.beginn < ${to}` : sql``}
