@@ -228,13 +228,13 @@ module.exports = {
       from: { path: entries },
       to: { path: '^src/', pathNot: entries, reachable: false },
     },
-    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, texts turn nothing, zones
-    // have names, and the wait that is asked for has a bound. Text, rows and headings of timetable files are read by one file
-    // each. People sign in by one form.
+    // The state of a room is computed by one file, here and on the signs; so is the ink on a colour, walk-ins have bounds, texts
+    // turn nothing, zones have names, and the wait that is asked for has a bound. Text, rows and headings of timetable files are
+    // read by one file each. People sign in by one form.
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
       '^src/web/(sign-in\\.js|(bidi|ink|random-key|retry-after|room-states|zone-names)\\.ts)$',
-      '^src/(names|displays/state|time/(clock-changes|days)|timetable-files/(cells|headings|text))\\.ts$',
+      '^src/(names|bookings/walk-in|displays/state|time/(clock-changes|days)|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {
       name: 'no-index',

@@ -8,11 +8,11 @@ import type { Viewer } from '../context.ts';
 import { Conflict, type FieldError, InvalidInput, memberFault } from '../errors.ts';
 import { minute } from '../time/durations.ts';
 import type { BookingKind, NewBooking } from './booking.ts';
+import { longestMinutes, shortestMinutes } from './walk-in.ts';
 
 /** How far from now a booking may begin: allows for clocks that differ and for repeated requests. */
-const mostFromNow = 5 * minute;
-const shortest = 5 * minute;
-const longest = 240 * minute;
+const mostFromNowMinutes = 5;
+const inWords = { shortest: `${shortestMinutes} minutes`, longest: `${longestMinutes / 60} hours` };
 
 /**
  * Checks a walk-in: a plain booking made at a display, from now on.
@@ -35,10 +35,11 @@ export function checkWalkIn(viewer: Viewer, wanted: NewBooking, now: Date): void
   for (const [name, isRight, rule] of fixed)
     if (!isRight) fault(name, 'NotAtDisplay', `${rule}; leave it out, or use the PIN of a user`);
   const length = end.getTime() - start.getTime();
-  if (Math.abs(start.getTime() - now.getTime()) > mostFromNow)
-    fault('Start', 'NotNow', `must be within 5 minutes of now, which is ${now.toISOString()}`);
-  if (length < shortest) fault('End', 'TooShort', 'must be at least 5 minutes after Start');
-  else if (length > longest) fault('End', 'TooLong', 'must be at most 4 hours after Start at a display');
+  if (Math.abs(start.getTime() - now.getTime()) > mostFromNowMinutes * minute)
+    fault('Start', 'NotNow', `must be within ${mostFromNowMinutes} minutes of now, which is ${now.toISOString()}`);
+  if (length < shortestMinutes * minute) fault('End', 'TooShort', `must be at least ${inWords.shortest} after Start`);
+  else if (length > longestMinutes * minute)
+    fault('End', 'TooLong', `must be at most ${inWords.longest} after Start at a display`);
   else if (end <= now) fault('End', 'InPast', 'is over already; book from now on');
   if (faults.length > 0) throw InvalidInput.of(...faults);
 }
@@ -65,10 +66,10 @@ export function checkIsOn(viewer: Viewer, booking: DoorBooking, now: Date): void
   );
 }
 
-/** @throws InvalidInput at a display for an end more than four hours from now */
+/** @throws InvalidInput at a display for an end further from now than its longest booking */
 export function checkEndAtDoor(viewer: Viewer, end: Date, now: Date): void {
-  if (!isDisplay(viewer) || end.getTime() - now.getTime() <= longest) return;
-  const text = 'at a display, a booking may end at most 4 hours from now; use the PIN of a user';
+  if (!isDisplay(viewer) || end.getTime() - now.getTime() <= longestMinutes * minute) return;
+  const text = `at a display, a booking may end at most ${inWords.longest} from now; use the PIN of a user`;
   throw InvalidInput.of(memberFault('Minutes', 'TooLong', text));
 }
 

@@ -22,7 +22,7 @@ import { makePhoneCode, picturePolicy } from './phone.ts';
 const source = path.join(import.meta.dirname, '..');
 const folder = 'web/display';
 /** Files that the pages load from other folders. */
-const others = ['displays/state.ts', ...shared];
+const others = ['bookings/walk-in.ts', 'displays/state.ts', ...shared];
 
 const isId = /^[1-9]\d*$/;
 

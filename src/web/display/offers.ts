@@ -1,4 +1,5 @@
 /** What can be done at the door now. */
+import { longestMinutes, shortestMinutes } from '../../bookings/walk-in.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Sight } from './sight.ts';
 
@@ -11,8 +12,6 @@ export type Offer =
   | { act: 'end'; slot: ShownSlot };
 
 const minute = 60_000;
-const longest = 240 * minute;
-const shortest = 5 * minute;
 
 /** In the order in which they are shown. */
 export function offersAt(snapshot: ShownRoom, sight: Sight, now: number): Offer[] {
@@ -42,7 +41,8 @@ function bookings(now: number, until: number): Offer[] {
     offers.push({ act: 'book', minutes, end });
     ends.push(end);
   }
-  if (!ends.includes(until) && until - now >= shortest && until - now <= longest)
+  const left = (until - now) / minute;
+  if (!ends.includes(until) && left >= shortestMinutes && left <= longestMinutes)
     offers.push({ act: 'bookUntil', end: until });
   return offers;
 }
