@@ -84,11 +84,11 @@ async function findResources(db: Database, viewer: Viewer, series: readonly Want
     ) as other
     where not exists (
       select from unnest(${places.map(({ from }) => from)}::timestamptz[], ${places.map(({ to }) => to)}::timestamptz[])
-        as place(opens, closes)
+        as place(occupied_from, occupied_to)
       cross join lateral (
         select from booking
         where booking.resource_id = other.id and booking.mandator_id = ${mandatorId}
-          and ${occupies} and booking.occupied && tstzrange(place.opens, place.closes)
+          and ${occupies} and booking.occupied && tstzrange(place.occupied_from, place.occupied_to)
         limit 1
       ) as way
     )

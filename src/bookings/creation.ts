@@ -72,7 +72,7 @@ export async function createBooking(
     const fingerprint = fingerprintOf(wanted);
     if (claim?.answered) {
       const earlier = await claim.settle(fingerprint, { ids: [], seriesId: null, skipped: [] });
-      return restore(earlier as Made);
+      return revive(earlier as Made);
     }
     const plan = await planPlaces(trx, viewer, wanted);
     const made = await make(trx, viewer, wanted, plan);
@@ -106,7 +106,7 @@ function fingerprintOf(wanted: NewBooking): Buffer {
 }
 
 /** Turns the instants of a stored answer, which JSON keeps as texts, back into dates. */
-function restore({ ids, seriesId, skipped }: Made): Made {
+function revive({ ids, seriesId, skipped }: Made): Made {
   return {
     ids,
     seriesId,
@@ -129,7 +129,7 @@ function restore({ ids, seriesId, skipped }: Made): Made {
  */
 async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking): Promise<PlannedPlaces> {
   const faults: FieldError[] = [];
-  async function gather<T>(work: () => T | Promise<T>): Promise<T | undefined> {
+  async function collect<T>(work: () => T | Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
@@ -139,28 +139,28 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
     }
   }
   const ids = [idSeenBy(viewer, wanted.resourceId)];
-  const rooms = await gather(() => readRooms(trx, viewer.mandatorId, ids));
+  const rooms = await collect(() => readRooms(trx, viewer.mandatorId, ids));
   if (rooms) checkRights(viewer, rooms[0] as BookableRoom, wanted);
-  if (isDisplay(viewer)) await gather(() => checkWalkIn(viewer, wanted, new Date()));
+  if (isDisplay(viewer)) await collect(() => checkWalkIn(viewer, wanted, new Date()));
   else {
-    await gather(() => checkOrganizer(trx, viewer, wanted));
-    await gather(() => checkTimes(viewer, wanted.kind, wanted, new Date()));
+    await collect(() => checkOrganizer(trx, viewer, wanted));
+    await collect(() => checkTimes(viewer, wanted.kind, wanted, new Date()));
   }
   const timesAreRight = faults.every(({ field }) => field !== 'Start' && field !== 'End');
   if (rooms && timesAreRight) {
     const [room] = rooms as [BookableRoom];
-    const listed = (await gather(() => listPlaces(wanted, room.timeZone))) ?? [];
+    const listed = (await collect(() => listPlaces(wanted, room.timeZone))) ?? [];
     const closed = await findClosed(trx, viewer, listed, wanted.kind);
     const skips = wanted.conflictHandling === 'Skip' && closed.length < listed.length;
     const places = skips ? listed.filter((place) => !closed.includes(place)) : listed;
     const remedy = closed.length < listed.length ? ', or leave such dates out with ConflictHandling Skip' : '';
-    if (!skips) await gather(() => refuseClosed(closed, remedy));
+    if (!skips) await collect(() => refuseClosed(closed, remedy));
     const { organizerId = viewer.personId } = wanted;
-    await gather(() => checkLimits(viewer, room, organizerId, places, new Date()));
+    await collect(() => checkLimits(viewer, room, organizerId, places, new Date()));
     if (faults.length === 0) return { places, closed };
   } else if (wanted.recurrenceRule !== undefined) {
     const { recurrenceRule } = wanted;
-    await gather(() => checkRule(recurrenceRule));
+    await collect(() => checkRule(recurrenceRule));
   }
   throw InvalidInput.of(...faults);
 }
@@ -256,13 +256,13 @@ async function insert(
         occupied, setup_minutes, teardown_minutes, organizer_id, created_by, series_id, check_in_from, check_in_until,
         checked_in_at)
       select ${mandatorId}, ${room.id}, ${kind}, ${isRequest ? storedStatus.Requested : status}, ${isRequest ? 'Requested' : null}, ${origin}, ${subject}, ${description}, ${isPrivate},
-        tstzrange(place.opens, place.closes), ${setupMinutes}, ${teardownMinutes}, ${organizerId}, ${personId},
+        tstzrange(place.occupied_from, place.occupied_to), ${setupMinutes}, ${teardownMinutes}, ${organizerId}, ${personId},
         (select id from series), place.check_in_from, place.check_in_until,
         case when ${hasCome} and place.check_in_until is not null then now() end
       from unnest(${occupied.map(({ from }) => from)}::timestamptz[], ${occupied.map(({ to }) => to)}::timestamptz[],
         ${checkIns.map((times) => times?.from ?? null)}::timestamptz[],
         ${checkIns.map((times) => times?.until ?? null)}::timestamptz[])
-        as place(opens, closes, check_in_from, check_in_until)
+        as place(occupied_from, occupied_to, check_in_from, check_in_until)
       returning id, series_id
     )
     select id, series_id as "seriesId" from inserted order by id`.execute(trx);

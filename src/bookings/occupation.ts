@@ -142,12 +142,12 @@ export async function findConflicts(
       lower(booking.occupied) as from, upper(booking.occupied) as to, wanted.start as "wantedStart"
     from unnest(${wanted.map(({ resourceId }) => resourceId)}::int[], ${wanted.map(({ start }) => start)}::timestamptz[],
       ${places.map(({ from }) => from)}::timestamptz[], ${places.map(({ to }) => to)}::timestamptz[])
-      with ordinality as wanted(resource_id, start, opens, closes, position)
+      with ordinality as wanted(resource_id, start, occupied_from, occupied_to, position)
     cross join lateral (
       select * from (
         select * from booking
         where booking.resource_id = wanted.resource_id and booking.mandator_id = ${viewer.mandatorId}
-          and ${occupies} and booking.occupied && tstzrange(wanted.opens, wanted.closes)
+          and ${occupies} and booking.occupied && tstzrange(wanted.occupied_from, wanted.occupied_to)
           and booking.id <> all (${except}::bigint[])
         offset 0
       ) as overlapping
