@@ -84,7 +84,7 @@ export const isActive = ({ status }: { status: BookingStatus }) => occupyingStat
 /** Written where a subject is missing, or the viewer may not see it. */
 export const busySubject = 'Belegt';
 
-/** The values that replace the content of a booking that the viewer may not see. */
+/** The values that replace the content of a booking that the viewer may not see; lessons have their own. */
 const occupiedOnly = {
   subject: busySubject,
   description: null,

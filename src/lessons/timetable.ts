@@ -136,11 +136,11 @@ export const getBookingOf = (db: Database, viewer: Viewer, { bookingId }: Lesson
 
 export type LessonRow = Omit<Lesson, 'key'> & { micros: string; job: number; sender: number };
 
-/** Keeps a filter by content from finding what `listLessons` hides. */
-const amongVisible = (viewer: Viewer): RawBuilder<unknown> =>
+/** Keeps a filter by content from finding what `listLessons` hides, as `amongVisible` of bookings does for bookings. */
+const amongVisible = (viewer: Viewer): RawBuilder<boolean> =>
   maySeeAll(viewer)
-    ? sql``
-    : sql`and (not lesson.privat or ${viewer.personId} = (
+    ? sql`true`
+    : sql`(not lesson.privat or ${viewer.personId} = (
         select created_by from lesson_job where mandator_id = lesson.mandator_id and id = lesson.job))`;
 
 /** Whether a lesson differs from its first plan. One that has been changed back keeps its Ursprung. */
@@ -195,7 +195,7 @@ export function selectLessons(
     ${isFound ? sql`and ${lessonMatches(viewer, { from, to }, filter)}` : sql``}
     ${changes ? sql`and (lesson.job, lesson.lektion_id) in (${changes})` : sql``}
     ${filter.changed ? sql`and ${isChanged}` : sql``}
-    ${isFound || filter.changed ? amongVisible(viewer) : sql``}
+    ${isFound || filter.changed ? sql`and ${amongVisible(viewer)}` : sql``}
     ${above ? sql`and ${key} > ${at(above)}` : sql``}
     ${below ? sql`and ${key} < ${at(below)}` : sql``}`;
   const ofRoom = sql`from lesson where lesson.mandator_id = room.mandator_id and lesson.resource_id = room.id ${wanted}`;
