@@ -25,7 +25,7 @@ export async function nudge(
 
 export const cancelText = 'The batch was cancelled; nothing of it was stored.';
 
-type BatchOutcome = {
+type BatchResult = {
   lessonCount?: number;
   processedCount?: number;
   createdCount?: number;
@@ -50,7 +50,7 @@ export async function move(
   db: Database,
   batch: BatchKey & { fence?: number },
   to: ImportStatus,
-  outcome: BatchOutcome = {},
+  outcome: BatchResult = {},
 ): Promise<MovedBatch | undefined> {
   const moving = db
     .updateTable('batch')
@@ -96,7 +96,7 @@ export async function fail(
   batch: BatchKey & { fence?: number },
   failureKind: FailureKind,
   errorMessages: string,
-  outcome: BatchOutcome = {},
+  outcome: BatchResult = {},
 ): Promise<MovedBatch | undefined> {
   return await move(trx, batch, 'LessonsImportFailed', { errorCount: 1, ...outcome, failureKind, errorMessages });
 }

@@ -88,12 +88,12 @@ export async function declineItems(declining: Declining, hasWritten: boolean): P
       failing.push({ item, error });
     }
   }
-  if (failing.length > 0) await passOver(declining, failing, hasWritten || declined > 0);
+  if (failing.length > 0) await restFailing(declining, failing, hasWritten || declined > 0);
   return declined;
 }
 
 /** Has failing items rest by themselves; or their calendar, at first, if it accepts nothing else. */
-async function passOver(
+async function restFailing(
   { context, calendar }: Declining,
   failing: readonly Failing[],
   hasSucceeded: boolean,

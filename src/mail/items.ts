@@ -93,7 +93,7 @@ export function ownOf(
 }
 
 /** The state of an item without a booking, and the reason; undefined when it is to be booked. */
-function passOver(
+function verdictOf(
   item: RemoteItem,
   instants: { start: Date; end: Date } | null,
   mandatorUid: string,
@@ -162,7 +162,7 @@ const nothing = {
 function toItem(groupId: string, remote: RemoteItem, surroundings: ItemSurroundings): MailItem {
   const { timeZone, mandatorUid } = surroundings;
   const instants = instantsOf(remote, timeZone);
-  const passed = passOver(remote, instants, mandatorUid);
+  const passed = verdictOf(remote, instants, mandatorUid);
   const precedence = precedences[remote.response];
   const isTentative = !(precedence === 0 && remote.shownAs === 'Busy');
   const subject = cutText(remote.subject);
@@ -223,7 +223,7 @@ export type TakenReading = {
 };
 
 /** Converts a reading. Items outside of the window are left out, so they count as gone; if an occurrence comes twice, the last wins. */
-export function takeOver({ groups, removed }: CalendarChanges, surroundings: ItemSurroundings): TakenReading {
+export function readItems({ groups, removed }: CalendarChanges, surroundings: ItemSurroundings): TakenReading {
   const items = new Map<string, MailItem>();
   const groupIds = new Set<string>();
   const unreadable = new Set<string>();

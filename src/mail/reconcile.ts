@@ -16,7 +16,7 @@ import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts'
 import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
 import { minute } from '../time/durations.ts';
 import { doubtWritten, markWritten } from './doubts.ts';
-import { isWithin, type MailItem, type TakenReading, takeOver } from './items.ts';
+import { isWithin, type MailItem, readItems, type TakenReading } from './items.ts';
 import { believe } from './published.ts';
 import { type Calendar, forgetSteps, isUnchanged, noContinuation, noFault, Overtaken } from './reading.ts';
 import { readStanding, toWish, writeStanding } from './standing.ts';
@@ -46,7 +46,7 @@ export async function reconcile(
   await checkFence(trx, calendar);
   const changes = await markWritten(trx, calendar, read);
   const { isPublished = false } = changes;
-  const taken = takeOver(changes, { window, timeZone: room.timeZone, mandatorUid, isPublished });
+  const taken = readItems(changes, { window, timeZone: room.timeZone, mandatorUid, isPublished });
   const stored = await readStored(trx, calendar, changes.whole ? null : taken);
   const planned = planSteps(stored, taken, window, changes.whole);
   const { steps, missing } = isPublished
@@ -56,7 +56,7 @@ export async function reconcile(
   await doubtWritten(trx, calendar, window, changes);
   await doubtPush(trx, calendar, steps);
   if (changes.whole) await forgetOld(trx, calendar, window);
-  await writeCalendar(trx, calendar, window, { ...changes, missing, found: done.changes });
+  await storeReading(trx, calendar, window, { ...changes, missing, found: done.changes });
   return done;
 }
 
@@ -140,7 +140,7 @@ async function doubtPush(
 }
 
 /** Records the end of the reading. A calendar that was marked meanwhile stays dirty, so a sweep queues its next reading at the latest. */
-async function writeCalendar(
+async function storeReading(
   trx: Transaction,
   calendar: Calendar,
   window: ReadingWindow,

@@ -116,7 +116,7 @@ export async function writeSteps(
     isWhole &&= outcomes.length === batch.length && isKnown;
     if (written === 0 && failing.length >= fewFailing) break;
   }
-  if (failing.length > 0) await passOver(session, failing, turn, written > 0);
+  if (failing.length > 0) await lookUpFailing(session, failing, turn, written > 0);
   return isWhole && at === steps.length;
 }
 
@@ -138,7 +138,12 @@ async function writeBatch(session: Session, steps: readonly PlannedWrite[]): Pro
 }
 
 /** Looks up items whose writes have failed. What is not as it should be is recorded there, and tried again later. */
-async function passOver(session: Session, failing: readonly Failing[], turn: Turn, hasWritten: boolean): Promise<void> {
+async function lookUpFailing(
+  session: Session,
+  failing: readonly Failing[],
+  turn: Turn,
+  hasWritten: boolean,
+): Promise<void> {
   const { context, calendar } = session;
   const found = new Map<number, WrittenRow>();
   for (let at = 0, size: number; at < failing.length; at += size) {

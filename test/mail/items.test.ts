@@ -1,6 +1,6 @@
 /** How single items of a mail server are read. */
 import { describe, expect, test } from '@jest/globals';
-import { takeOver } from '../../src/mail/items.ts';
+import { readItems } from '../../src/mail/items.ts';
 import type { RemoteItem } from '../../src/mail-servers/connector.ts';
 
 const mandatorUid = '0d9f3a52-5c1e-4a43-9d5e-0f5a3f0f8d11';
@@ -26,7 +26,7 @@ const remote = (more: Partial<RemoteItem> = {}): RemoteItem => ({
 });
 
 const take = (items: RemoteItem[], { timeZone = 'Europe/Berlin', id = 'g' } = {}) =>
-  takeOver(
+  readItems(
     { whole: false, groups: [{ id, items }], removed: [], cursor: 'c', address: null },
     { window, timeZone, mandatorUid },
   ).items;
@@ -116,7 +116,7 @@ test('ids of any length and of any characters are kept apart', () => {
 });
 
 test('a group that cannot be read is reported, and removes nothing', () => {
-  const { items, unreadable } = takeOver(
+  const { items, unreadable } = readItems(
     {
       whole: true,
       removed: [],
