@@ -86,10 +86,13 @@ export function readableLines(level: string): (line: string) => string {
 
 /** The size of lines that may wait to be written; further ones are lost. */
 const mostWaiting = 16 * 1_048_576;
-/** Milliseconds after which waiting lines are tried again. */
-const tryAgainAfter = 100;
-/** A process that ends waits so many milliseconds for its reader at a time, so often while it takes nothing, and in all. */
-const [waitAtEnd, waitsForNothing, waitsInAll] = [10, 50, 500];
+/** Waiting lines are tried again after this time. */
+const tryAgainAfterMs = 100;
+/** How long a process that ends waits for its reader at a time. */
+const waitAtEndMs = 10;
+/** How often it waits in a row while its reader takes nothing. */
+const waitsForNothing = 50;
+const waitsInAll = 500;
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
 /** Standard error. The lines of one turn of the event loop are written together, as writes are most of the cost under load. */
@@ -111,7 +114,7 @@ function standardError(level: string): DestinationStream {
     setTimeout(() => {
       isTriedAgain = false;
       stream.write('');
-    }, tryAgainAfter).unref();
+    }, tryAgainAfterMs).unref();
   });
   const format = tty.isatty(2) ? readableLines(level) : (line: string) => line;
   let lines = '';
@@ -131,7 +134,7 @@ function standardError(level: string): DestinationStream {
     let left = writeWaiting();
     let [inAll, forNothing] = [0, 0];
     while (left > 0 && inAll++ < waitsInAll && forNothing++ < waitsForNothing) {
-      Atomics.wait(cell, 0, 0, waitAtEnd);
+      Atomics.wait(cell, 0, 0, waitAtEndMs);
       const before = left;
       left = writeWaiting();
       if (left < before) forNothing = 0;

@@ -35,15 +35,16 @@ export class Unfit extends Error {
   }
 }
 
-/** Milliseconds between two checks of a standby, and without an answer after which it counts as hanging. */
-const [lookEvery, answerTimeout] = [250, 1_000];
-/** For a standby that has been behind, and for one that could not be opened. */
-const [restPauses, openPauses] = [
-  { firstMs: lookEvery, longestMs: 5_000 },
-  { firstMs: lookEvery, longestMs: 15_000 },
-];
-/** Milliseconds after which an opened standby is no longer in trouble. */
-const wellAfter = 30_000;
+/** The time between two checks of a standby. */
+const lookEveryMs = 250;
+/** A standby that does not answer for this long counts as hanging. */
+const answerTimeoutMs = 1_000;
+/** For a standby that has been behind. */
+const restPauses = { firstMs: lookEveryMs, longestMs: 5_000 };
+/** For a standby that could not be opened. */
+const openPauses = { firstMs: lookEveryMs, longestMs: 15_000 };
+/** An opened standby is no longer in trouble after this time. */
+const wellAfterMs = 30_000;
 /** How many times in a row it must be behind before that is logged. */
 const lateForLog = 4;
 
@@ -82,7 +83,7 @@ export function checkFit(standing: ServerState, primary: Pick<ServerState, 'syst
   throw new Unfit('it accepts writes, so it no longer follows the primary');
 }
 
-export const openLook = (url: string): pg.Client => openSingle(url, 'standby', answerTimeout);
+export const openLook = (url: string): pg.Client => openSingle(url, 'standby', answerTimeoutMs);
 
 type OpenedStandby = {
   db: Database;
@@ -188,7 +189,7 @@ export function openStandby(
       beWell();
       try {
         for (;;) {
-          await pause(lookEvery, lost.signal);
+          await pause(lookEveryMs, lost.signal);
           if (lost.signal.aborted) break;
           const { follows, ...now } = await readStanding(client);
           if (!follows) throw new Unfit('it has been promoted');
@@ -198,7 +199,7 @@ export function openStandby(
         opened = undefined;
         for (const giveUp of at.reads) giveUp(new Error('Connection terminated: the standby is given up'));
         const ended = db.destroy().catch(() => {});
-        if (closed.signal.aborted) await Promise.race([ended, pause(answerTimeout)]);
+        if (closed.signal.aborted) await Promise.race([ended, pause(answerTimeoutMs)]);
         // Nobody waits for answers any longer, and a standby that hangs would not send them.
         for (const socket of sockets) socket.destroy();
       }
@@ -211,7 +212,7 @@ export function openStandby(
 
   const done = keepDoing(closed.signal, serve, {
     ...openPauses,
-    wellAfterMs: wellAfter,
+    wellAfterMs,
     onError: report,
   });
 

@@ -31,16 +31,19 @@ const soonMs = 1_000;
 const laterMs = 10_000;
 /** If no more spare work than this waits, it asks again soon; otherwise later, as asking costs nearly as much as a turn. */
 const fewSpare = 16;
-
 /** How soon urgent work asks again if at most `fewUrgent` others have waited longer; with more it asks later. */
-const [urgentAgainMs, fewUrgent] = [150, 4];
+const urgentAgainMs = 150;
+const fewUrgent = 4;
 /** Urgent work gives way to work that began to wait this much earlier, if that has asked this recently. */
 const [earlierMs, lateAskedMs] = [500, 1_000];
-/** How long spare work pauses once the server has refused other work of its tenant; how long it then runs if it has waited too long. */
-const [spareRestMs, spareRunsMs] = [3_000, 3_000];
-/** How long work gives way to other work; how long after its last request for a turn urgent or overdue work counts as given up. */
-const [patienceMs, forgottenAfterMs] = [30_000, 3_000];
-
+/** How long spare work pauses once the server has refused other work of its tenant. */
+const spareRestMs = 3_000;
+/** How long it then runs if it has waited too long. */
+const spareRunsMs = 3_000;
+/** How long work gives way to other work. */
+const patienceMs = 30_000;
+/** How long after its last request for a turn urgent or overdue work counts as given up. */
+const forgottenAfterMs = 3_000;
 const mostOfTenant = 3;
 const [mostOfSlowTenant, mostSpareOfSlowTenant] = [2, 1];
 const mostSpareOfTenant = 3;

@@ -87,8 +87,8 @@ type Holder = {
 };
 
 /** Milliseconds between two checks of a credential with open streams. */
-const checkEvery = 30_000;
-const lookEvery = 1_000;
+const checkEveryMs = 30_000;
+const lookEveryMs = 1_000;
 /** Credentials that are checked at a time, when a change concerns thousands. */
 const mostAtOnce = 20;
 
@@ -147,7 +147,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   function awaitExpiry(holder: Holder): void {
     const left = holder.expiresAt - Date.now();
     clearTimeout(holder.expiry);
-    if (left < 2 * checkEvery) holder.expiry = setTimeout(() => void expire(holder), Math.max(0, left)).unref();
+    if (left < 2 * checkEveryMs) holder.expiry = setTimeout(() => void expire(holder), Math.max(0, left)).unref();
   }
 
   async function expire(holder: Holder): Promise<void> {
@@ -157,7 +157,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
 
   async function check(holder: Holder): Promise<void> {
     const { viewer, credentials, streams, changes } = holder;
-    holder.checkAt = Date.now() + checkEvery;
+    holder.checkAt = Date.now() + checkEveryMs;
     try {
       const found = await authenticate(viewer.mandator, credentials);
       holder.viewer = found;
@@ -195,7 +195,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
   const looking = setInterval(() => {
     const now = Date.now();
     void checkAll([...holders.values()].filter(({ checkAt }) => checkAt <= now));
-  }, lookEvery).unref();
+  }, lookEveryMs).unref();
   let checking: Promise<unknown> = Promise.resolve();
   const watchingChanges = (async () => {
     const subscription = await changes;
@@ -241,7 +241,7 @@ export function openHolders({ config, notifications }: Context, authenticate: Au
     const known = holders.get(keyOf(viewer));
     if (known) return known;
     // Random, because thousands of streams open within seconds after a restart.
-    const checkAt = Date.now() + checkEvery * (0.5 + Math.random() / 2);
+    const checkAt = Date.now() + checkEveryMs * (0.5 + Math.random() / 2);
     const expiresAt = viewer.expiresAt.getTime();
     const holder: Holder = {
       viewer,

@@ -9,7 +9,7 @@ import { openAccount, personSends } from '../http/body-memory.ts';
 import { largestOf } from '../http/request-body.ts';
 
 /** Milliseconds for the closing handshake of a socket. */
-export const goodbyeTimeout = 1_000;
+export const goodbyeTimeoutMs = 1_000;
 
 /** The bounds before the credential is accepted. */
 const outside = { bytes: 16 * 1024, milliseconds: 15_000 };
@@ -25,7 +25,7 @@ export type SocketGuard = {
 function refuse(opened: WebSocket, code: number, reason: string): void {
   opened.close(code, reason);
   opened.pause();
-  setTimeout(() => WebSocket.prototype.terminate.call(opened), goodbyeTimeout).unref();
+  setTimeout(() => WebSocket.prototype.terminate.call(opened), goodbyeTimeoutMs).unref();
 }
 
 export function openSocketGuard({ Limits }: Context['config']): SocketGuard {

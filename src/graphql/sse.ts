@@ -42,8 +42,8 @@ function forgetHead(response: ServerResponse): void {
 }
 
 /** Milliseconds of silence after which a comment keeps the connection alive. */
-const pingEvery = 12_000;
-const lookEvery = 500;
+const pingEveryMs = 12_000;
+const lookEveryMs = 500;
 
 const pingEvent = toEvent(':\n\n');
 const complete = toEvent(completeText);
@@ -102,7 +102,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
   const isLate = ({ response, stuckSince }: Reader, now: number) =>
     stuckSince > 0 && response.socket !== null && now - stuckSince >= stalledAfter;
 
-  const isSilent = ({ stuckSince, wroteAt }: Reader, now: number) => !stuckSince && now - wroteAt >= pingEvery;
+  const isSilent = ({ stuckSince, wroteAt }: Reader, now: number) => !stuckSince && now - wroteAt >= pingEveryMs;
 
   /** In slices: thousands that connect or get a frame at one instant also fall due together. */
   async function ping(silent: readonly Reader[]): Promise<void> {
@@ -124,7 +124,7 @@ export function createEventStreams(log: Log, stalledAfter: number): EventStreams
         late.add(reader);
       }
     void ping(silent);
-  }, lookEvery).unref();
+  }, lookEveryMs).unref();
 
   /** Cuts one reader in each turn of the event loop, as the operating system frees megabytes for each. */
   function cutNext(): void {

@@ -51,7 +51,7 @@ export type Streams = {
   close(): Promise<void>;
 };
 
-const lastFramesTimeout = 1_000;
+const lastFramesTimeoutMs = 1_000;
 
 const stoppingError = () => new Unavailable('The service is being restarted; subscribe again in a few seconds.');
 
@@ -223,7 +223,7 @@ export function createStreams(context: Context, authenticate: Authenticate): Str
       const timeout = new AbortController();
       await Promise.race([
         holders.empty(),
-        sleep(lastFramesTimeout, undefined, { signal: timeout.signal }).catch(() => {}),
+        sleep(lastFramesTimeoutMs, undefined, { signal: timeout.signal }).catch(() => {}),
       ]);
       timeout.abort();
       // The transports report the end of a stream one turn of the event loop later.

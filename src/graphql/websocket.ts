@@ -30,12 +30,12 @@ import type { Authenticate } from './holders.ts';
 import { clientOf, headerOf, type Link, type LinkParams } from './links.ts';
 import { Outbox } from './outbox.ts';
 import { namedOperation, type Pipeline, type PlainCall } from './pipeline.ts';
-import { goodbyeTimeout, openSocketGuard } from './socket-guard.ts';
+import { goodbyeTimeoutMs, openSocketGuard } from './socket-guard.ts';
 import type { Streams } from './streams.ts';
 import { mandatorOf } from './upgrades.ts';
 
 /** Milliseconds between two pings, and to wait for the answer to one. */
-const pingEvery = 12_000;
+const pingEveryMs = 12_000;
 
 /** Passed through graphql-ws as the root value, to find the operation that the client has sent. */
 type Sent = { link: Link; id: string; params: PlainCall };
@@ -260,7 +260,7 @@ export function createWebSockets(
       onNext: (_link, _id, _payload, _args, result) => result.errors && (plain(result) as FormattedExecutionResult),
     },
     sockets,
-    Math.min(pingEvery, (config.Limits.StalledReaderSeconds * 1_000) / 2),
+    Math.min(pingEveryMs, (config.Limits.StalledReaderSeconds * 1_000) / 2),
   );
 
   function open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -292,7 +292,7 @@ export function createWebSockets(
     async close() {
       const late = setTimeout(() => {
         for (const socket of sockets.clients) socket.terminate();
-      }, goodbyeTimeout);
+      }, goodbyeTimeoutMs);
       await server.dispose();
       clearTimeout(late);
     },

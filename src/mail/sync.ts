@@ -8,7 +8,7 @@ import { contain } from '../containment.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
 import { isLockTimeout, isOutage } from '../flow/database-errors.ts';
-import { backOff, transactAgain } from '../flow/retry.ts';
+import { backOff, type Pauses, transactAgain } from '../flow/retry.ts';
 import type { Turn } from '../flow/turns.ts';
 import type { Log } from '../log.ts';
 import {
@@ -31,8 +31,12 @@ import { isComplete, isFirst, itemsSoFar, keepStep, readKept, readStep, type Ste
 /** Faults after which a reading in steps continues where it was. After all others it starts over. */
 const passing = new Set<ServerFault['fault']>(['Unreachable', 'Throttled', 'AccessLost']);
 const isPassing = (fault: unknown) => fault instanceof ServerFault && passing.has(fault.fault);
-/** How long a statement waits for a lock; how long a reading tries to lock its room; and its pause before it tries again. */
-const [lockWithinMs, roomWithinMs, roomAgainMs] = [200, 5_000, 1_000];
+/** How long a statement waits for a lock. */
+const lockWithinMs = 200;
+/** How long a reading tries to lock its room. */
+const roomWithinMs = 5_000;
+/** The pause before it tries again. */
+const roomAgainMs = 1_000;
 /** The pause of a calendar at which workers have died, while another such one is read. */
 const suspectAgainMs = 300;
 /** The pause of a reading that had to make way for others before its mail server answered. */
@@ -41,18 +45,20 @@ const cutAgainMs = 5_000;
 const allAgainWithinSeconds = 5;
 /** A random factor for pauses, so that calendars are not all read again at the same time. */
 const jitter = () => 0.5 + Math.random();
+const usualPauses = { firstMs: 5_000, longestMs: 30 * minute };
 /**
- * The pause after the first fault; each further one doubles it. It is shorter at first for Throttled, since a rate limit soon
- * allows one more request, and for Unreachable, since usually just one answer was lost. For Unreachable its maximum is lower too,
- * as only another attempt shows that the server is back.
+ * For Throttled the pause is shorter at first, since a rate limit soon allows one more request; for Unreachable too, since usually
+ * just one answer was lost, and its maximum is lower, as only another attempt shows that the server is back.
  */
-const [firstRestMs, longestRestMs] = [5_000, 30 * minute];
-const [firstPassingMs, longestUnreachableMs] = [1_000, 5 * minute];
+const pausesAfter: { [fault: string]: Pauses } = {
+  Throttled: { ...usualPauses, firstMs: 1_000 },
+  Unreachable: { firstMs: 1_000, longestMs: 5 * minute },
+};
 /** After so many faults in a row a calendar has lost its place among those that wait. */
 const failsAgainFrom = 3;
 /** The bounds of a pause that a mail server asks for. */
-const [shortestAskedMs, longestAskedMs] = [1_000, 24 * hour];
-
+const shortestAskedMs = 1_000;
+const longestAskedMs = 24 * hour;
 /** For how long after a successful reading a calendar counts as followed. */
 const followedFor = sql`interval '2 hours'`;
 
@@ -263,11 +269,9 @@ async function recordFault(
     error instanceof ServerFault
       ? `${error.message}${soFar}`
       : 'What the mail server has answered could not be taken over; the log of this service says why.';
-  const longestMs = fault === 'Unreachable' ? longestUnreachableMs : longestRestMs;
-  const firstMs = fault === 'Throttled' || fault === 'Unreachable' ? firstPassingMs : firstRestMs;
   const { retryAt = null, status = null } = error instanceof ServerFault ? error : {};
   const askedMs = retryAt && Math.min(Math.max(retryAt.getTime() - Date.now(), shortestAskedMs), longestAskedMs);
-  const restMs = askedMs ?? backOff(failures, { firstMs, longestMs });
+  const restMs = askedMs ?? backOff(failures, pausesAfter[fault] ?? usualPauses);
   // Plus one for the mark below.
   const raised = continuation && JSON.stringify({ ...continuation, marks: continuation.marks + 1 });
   const isOurs = !(error instanceof ServerFault);

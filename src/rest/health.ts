@@ -33,12 +33,12 @@ export type Health = {
 type Gauged = { help: string; label?: string; ofDatabase?: boolean; read(): Read | Promise<Read> };
 type Read = number | Readonly<Record<string, number>>;
 
-const checkTimeout = 2_000;
-const metricsKeptFor = 1_000;
+const checkTimeoutMs = 2_000;
+const metricsKeptForMs = 1_000;
 /** Milliseconds for a figure: Prometheus gives up after ten seconds, and would consider the process dead. */
-const figureTimeout = 5_000;
+const figureTimeoutMs = 5_000;
 /** Siblings wait 1.5 s for each other's metrics (supervisor.ts). */
-const siblingsFigureTimeout = 1_000;
+const siblingsFigureTimeoutMs = 1_000;
 
 /** A pooler may lead to a server that has become a standby: reads there are outdated, and writes fail. */
 async function takesWrites(db: Context['db']): Promise<boolean> {
@@ -49,7 +49,7 @@ async function takesWrites(db: Context['db']): Promise<boolean> {
 /** Whether the check returned true in time. */
 async function holds(check: () => boolean | Promise<boolean>): Promise<boolean> {
   const late = new AbortController();
-  const timeout = sleep(checkTimeout, false, { signal: late.signal, ref: false }).catch(() => false);
+  const timeout = sleep(checkTimeoutMs, false, { signal: late.signal, ref: false }).catch(() => false);
   try {
     return await Promise.race([check(), timeout]);
   } catch {
@@ -105,7 +105,7 @@ function createMetrics(health: Health) {
       registers: [registry],
       async collect() {
         try {
-          const figure = await orLate(read(), health.siblings ? siblingsFigureTimeout : figureTimeout);
+          const figure = await orLate(read(), health.siblings ? siblingsFigureTimeoutMs : figureTimeoutMs);
           metric.reset();
           if (typeof figure === 'number') return metric.inc(figure);
           for (const [value, number] of Object.entries(figure)) metric.inc({ [label ?? '']: value }, number);
@@ -211,7 +211,7 @@ export function openHealth(context: Context, health: Health): { timeRequests: Re
 
   /** Reads the metrics at most once a second. */
   function readMetrics(): Promise<string> {
-    if (metrics && performance.now() - metrics.readAt < metricsKeptFor) return metrics.text;
+    if (metrics && performance.now() - metrics.readAt < metricsKeptForMs) return metrics.text;
     const reading = { text: readAll(), readAt: Number.POSITIVE_INFINITY };
     const settle = () => {
       reading.readAt = performance.now();
