@@ -8,3 +8,6 @@ export const doubledPause = (failures: RawBuilder<unknown>, first: string, longe
 /** The same with a jitter of a quarter, so that those that failed together do not try again together. */
 export const pauseAfter = (failures: RawBuilder<unknown>, first: string, longest: string): RawBuilder<unknown> =>
   sql`${doubledPause(failures, first, longest)} * (0.75 + random() / 2)`;
+
+/** The instant in so many milliseconds. */
+export const inMs = (ms: number) => sql<Date>`now() + make_interval(secs => ${ms / 1_000})`;

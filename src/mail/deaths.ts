@@ -10,6 +10,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { inMs } from '../db/pauses.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { doubledPause } from '../flow/retry.ts';
 import { type MailJob, markCalendars } from '../mail-subscriptions/service.ts';
@@ -98,7 +99,7 @@ async function writeNote(
     const { rows } = await sql<{ since: string | null }>`
       update mail_calendar set deaths = ${deaths}, death_of = case when ${isDeath} then ${leftBy} else death_of end,
         reading_since = case when not ${rests} then now() end, reading_by = case when not ${rests} then ${runner} end,
-        not_before = case when ${rests} then now() + make_interval(secs => ${restMs / 1_000}) else not_before end,
+        not_before = case when ${rests} then ${inMs(restMs)} else not_before end,
         fault = case when ${rests} then 'Unreadable' else fault end,
         fault_text = case when ${rests} then ${text} else fault_text end
       where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { lockRooms, occupiesAs } from '../bookings/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
+import { inMs } from '../db/pauses.ts';
 import { isLockTimeout } from '../flow/database-errors.ts';
 import type { CalendarKey } from './reading.ts';
 import { describeConflict } from './standing.ts';
@@ -152,7 +153,7 @@ export async function storeFailure(
   await sql`
     insert into mail_decline as decline (mandator_id, item_id, calendar_id, version, state, failures, fault, not_before)
     select ${mandatorId}, id, calendar_id, ${version}, 'Refused', ${failures + 1}, ${fault.slice(0, 500)},
-      now() + ${restMs}::float8 * interval '1 millisecond'
+      ${inMs(restMs)}
     from mail_item where mandator_id = ${mandatorId} and calendar_id = ${calendarId} and id = ${id}
     on conflict (mandator_id, item_id) do update set version = excluded.version, state = excluded.state, at = now(),
       failures = excluded.failures, fault = excluded.fault, not_before = excluded.not_before,

@@ -1,6 +1,7 @@
 /** Finds items that we have written and that a reading no longer finds as they were written. */
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { inMs } from '../db/pauses.ts';
 import {
   boundId,
   type CalendarChanges,
@@ -17,9 +18,7 @@ import { columns, save } from './written-rows.ts';
 
 /** Queues the writing of calendars behind jobs that are running: at once, or after some milliseconds. */
 export async function queueWriting(db: Transaction, calendarIds: readonly number[], afterMs = 0): Promise<void> {
-  await sql`select write_mail_calendars(${calendarIds}::integer[], 'again', now() + ${afterMs}::float8 * interval '1 millisecond')`.execute(
-    db,
-  );
+  await sql`select write_mail_calendars(${calendarIds}::integer[], 'again', ${inMs(afterMs)})`.execute(db);
 }
 
 /** The ids by which the items of a group may be known. */

@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import { contain } from '../containment.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { transactWithin } from '../db/lock-timeout.ts';
+import { inMs } from '../db/pauses.ts';
 import { isLockTimeout, isOutage } from '../flow/database-errors.ts';
 import { backOff, type Pauses, transactAgain } from '../flow/retry.ts';
 import type { Turn } from '../flow/turns.ts';
@@ -121,7 +122,7 @@ async function readMark(
 async function putOff(work: Database, { mandatorId, calendarId }: CalendarKey, ms: number): Promise<void> {
   await work.transaction().execute(async (trx) => {
     const { rows } = await sql<{ by: DirtyBy }>`
-      update mail_calendar set not_before = greatest(not_before, now() + make_interval(secs => ${ms / 1_000}))
+      update mail_calendar set not_before = greatest(not_before, ${inMs(ms)})
       where mandator_id = ${mandatorId} and id = ${calendarId} and dirty_by is not null
       returning dirty_by as by`.execute(trx);
     for (const { by } of rows) await markCalendars(trx, [calendarId], by);
@@ -130,14 +131,13 @@ async function putOff(work: Database, { mandatorId, calendarId }: CalendarKey, m
 
 /** Spares the mail server of a tenant: delays the readings of its calendars that are due within half of `ms` until after `ms`. */
 async function putOffAll(work: Database, mandatorId: number, ms: number): Promise<void> {
-  const after = (part: number) => sql`now() + make_interval(secs => ${(ms * part) / 1_000})`;
   await work.transaction().execute(async (trx) => {
     const { rows } = await sql<{ id: number }>`
-      update mail_calendar set not_before = ${after(1)}
+      update mail_calendar set not_before = ${inMs(ms)}
       where mandator_id = ${mandatorId} and id in (
         select id from mail_calendar
         where mandator_id = ${mandatorId} and dirty_by is not null and reading_since is null
-          and (not_before < ${after(0.5)}) is not false
+          and (not_before < ${inMs(ms / 2)}) is not false
         order by id for no key update skip locked)
       returning id`.execute(trx);
     const ids = rows.map(({ id }) => id);
@@ -289,7 +289,7 @@ async function recordFault(
   await work.transaction().execute(async (trx) => {
     const { numAffectedRows } = await sql`
       update mail_calendar set fault = ${fault}, fault_text = ${text.slice(0, 500)}, fault_status = ${status},
-        fault_until = ${retryAt}, failures = failures + 1, not_before = now() + make_interval(secs => ${restMs / 1_000}),
+        fault_until = ${retryAt}, failures = failures + 1, not_before = ${inMs(restMs)},
         ${isLost ? noContinuation : sql`continuation = case when continuation is not null then ${raised} end`},
         cursor = case when ${fault === 'StateLost'} then null else cursor end
       where mandator_id = ${mandatorId} and id = ${id} and retired_at is null and readings = ${readings}`.execute(trx);

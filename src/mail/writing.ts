@@ -5,6 +5,7 @@
  */
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { inMs } from '../db/pauses.ts';
 import { backOff } from '../flow/retry.ts';
 import type { Turn } from '../flow/turns.ts';
 import { hasAnswered, openConnectors, ServerFault } from '../mail-servers/service.ts';
@@ -142,7 +143,7 @@ async function rest({ work, log }: MailWork, turn: Turn, calendar: WrittenCalend
   await work.transaction().execute(async (trx) => {
     await sql`
       update mail_calendar set writing_failures = writing_failures + 1, writing_fault = ${text.slice(0, 500)},
-        writing_not_before = now() + ${restMs}::float8 * interval '1 millisecond'
+        writing_not_before = ${inMs(restMs)}
       where mandator_id = ${mandatorId} and id = ${calendarId}`.execute(trx);
     await queueWriting(trx, [calendarId], restMs + soonMs);
   });

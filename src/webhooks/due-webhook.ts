@@ -4,6 +4,7 @@ import { recordOperatorActs } from '../acts.ts';
 import type { FeedPlace } from '../changes/service.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { daysAgo } from '../db/days-ago.ts';
+import { inMs } from '../db/pauses.ts';
 import type { Log } from '../log.ts';
 import type { EventKind } from './kinds.ts';
 import { type DisabledReason, place, subjectOf } from './stored.ts';
@@ -37,12 +38,10 @@ export async function readDue(db: Database, { mandatorId, webhookId }: WebhookKe
   return rows[0];
 }
 
-export const restUntil = (ms: number) => sql<Date>`now() + ${ms}::float8 * interval '1 millisecond'`;
-
 export async function rest(db: Database, { mandatorId, webhookId }: WebhookKey, ms: number): Promise<void> {
   await db
     .updateTable('webhook')
-    .set({ due_at: sql<Date>`greatest(due_at, ${restUntil(ms)})` })
+    .set({ due_at: sql<Date>`greatest(due_at, ${inMs(ms)})` })
     .where('mandator_id', '=', mandatorId)
     .where('id', '=', webhookId)
     .execute();

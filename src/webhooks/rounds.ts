@@ -9,6 +9,7 @@ import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import type { Config } from '../config.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { inMs } from '../db/pauses.ts';
 import { Conflict } from '../errors.ts';
 import { isOutage } from '../flow/database-errors.ts';
 import { backOff } from '../flow/retry.ts';
@@ -18,7 +19,7 @@ import type { Log } from '../log.ts';
 import { hour } from '../time/durations.ts';
 import { addJob } from '../worker/queue.ts';
 import { type MadeAttempt, recordAttempts } from './deliveries.ts';
-import { type DueWebhook, disable, readDue, rest, restUntil } from './due-webhook.ts';
+import { type DueWebhook, disable, readDue, rest } from './due-webhook.ts';
 import { readSubject } from './records.ts';
 import { sendMessage } from './sending.ts';
 import type { DisabledReason } from './stored.ts';
@@ -231,7 +232,7 @@ async function writeRound(
       failing_since:
         failures === 0 ? null : hasSucceeded ? sql<Date>`now()` : sql<Date>`coalesce(failing_since, now())`,
       ...(hasSucceeded && { succeeded_at: sql<Date>`now()` }),
-      ...(pauseMs > 0 && { due_at: restUntil(pauseMs) }),
+      ...(pauseMs > 0 && { due_at: inMs(pauseMs) }),
     })
     .where('mandator_id', '=', webhook.mandatorId)
     .where('id', '=', webhook.webhookId)
