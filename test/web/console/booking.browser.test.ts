@@ -108,6 +108,20 @@ describeInBrowser('Booking in the console', () => {
     await form().waitFor({ state: 'detached' });
   });
 
+  test('an end that is not after the start is told at its field, to which a press of the button leads', async () => {
+    await openForm();
+    await fill({ Titel: 'Rückwärts', Von: '10:00', Bis: '10:00' });
+    await press();
+    const end = form().getByLabel('Bis', { exact: true });
+    await end.and(mine.page.locator(':focus')).waitFor();
+    expect(await form().locator('.wrong').innerText()).toContain('Geben Sie ein späteres Ende an');
+    await seen('an end that is not after the start');
+    await end.fill('11:00');
+    await form().locator('.wrong').waitFor({ state: 'detached' });
+    await mine.page.keyboard.press('Escape');
+    await form().waitFor({ state: 'detached' });
+  });
+
   test('a refused booking in the past is told in the language of the page', async () => {
     await openForm();
     await fill({ Titel: 'Vorbei', Datum: addDays(day, -800), Von: '09:00', Bis: '10:00' });

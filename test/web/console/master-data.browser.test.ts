@@ -210,6 +210,21 @@ describeInBrowser('The master data of the console', () => {
     await admin.open('?screen=master');
   });
 
+  test('after a refused save the focus is in the faulty field, whose fault ends with its value; the form says no more', async () => {
+    await button('Lab 1').click();
+    await field('Name').fill('Red');
+    await button('Save').click();
+    const fault = admin.page.locator('dialog .fault');
+    await fault.waitFor();
+    await field('Name').and(admin.page.locator(':focus')).waitFor();
+    expect(await admin.page.locator('dialog .refused').count()).toBe(0);
+    await sound();
+    await admin.page.keyboard.type('s');
+    await fault.waitFor({ state: 'detached' });
+    await admin.page.keyboard.press('Escape');
+    await closed();
+  });
+
   test('a fault is shown at its field, and a room moves to another location', async () => {
     await button('Lab 1').click();
     await field('Name').fill('Red');

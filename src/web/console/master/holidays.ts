@@ -14,7 +14,7 @@ import {
   type MasterHolidaysFragment,
 } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
-import { Check, Field } from '../parts/field.ts';
+import { Check, Field, useFault } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { nameColumn } from '../parts/table.ts';
@@ -93,7 +93,7 @@ const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved,
     onSaved,
   });
   const { base, values, set, refusal } = draft;
-  const fault = badText || faultAt(refusal, 'ics');
+  const fault = useFault(badText || faultAt(refusal, 'ics'), values.ics);
   const choose = async (input: HTMLInputElement) => {
     const [chosen] = input.files ?? [];
     setBadText('');
@@ -120,7 +120,7 @@ const CalendarForm: Component<FormProperties> = ({ calendar, locations, onSaved,
       ${h(Check, { label: t().closes, checked: values.closes, onChange: (closes) => set({ closes }), hint: t().closesHint })}
       <div class="field ${fault ? 'wrong' : ''}">
         <label for="ics">${t().file}</label>
-        <input id="ics" type="file" accept=".ics,text/calendar" onChange=${(event: Event) => void choose(event.currentTarget as HTMLInputElement)} />
+        <input id="ics" type="file" accept=".ics,text/calendar" aria-invalid=${fault ? 'true' : undefined} onChange=${(event: Event) => void choose(event.currentTarget as HTMLInputElement)} />
         ${file && html`<p class="hint" role="status">${t().chosen(file)}</p>`}
         ${fault && html`<p class="fault" role="alert">${fault}</p>`}
       </div>

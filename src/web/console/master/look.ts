@@ -2,7 +2,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { largestLogo } from '../../../names.ts';
 import type { Refusal } from '../client.ts';
-import { Field } from '../parts/field.ts';
+import { Field, useFault } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { t } from '../texts/master.ts';
@@ -55,7 +55,7 @@ export const LookFields: Component<Properties> = ({ colour, logo, refusal, onCha
     // The input must not name a file whose picture is not shown.
     else input.value = '';
   }
-  const said = fault ?? faultAt(refusal, 'logo');
+  const said = useFault(fault ?? faultAt(refusal, 'logo'), logo);
   function remove(name: keyof Look): void {
     onChange({ [name]: '' });
     if (name === 'logo' && file.current) file.current.value = '';
@@ -69,7 +69,7 @@ export const LookFields: Component<Properties> = ({ colour, logo, refusal, onCha
       <div class="field ${said ? 'wrong' : ''}">
         <label for=${id}>${labels().logo}</label>
         <div class="input">
-          <input id=${id} ref=${file} type="file" accept=${types.join()} aria-describedby="${id}-hint" onChange=${({ currentTarget }: Event) => void choose(currentTarget as HTMLInputElement)} />
+          <input id=${id} ref=${file} type="file" accept=${types.join()} aria-invalid=${said ? 'true' : undefined} aria-describedby="${id}-hint" onChange=${({ currentTarget }: Event) => void choose(currentTarget as HTMLInputElement)} />
           ${logo && remover('logo', labels().logo)}
         </div>
         <p class="hint" id="${id}-hint">${t().logoHint(mostBytes / 1_024, mostPixels)}</p>

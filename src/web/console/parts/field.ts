@@ -4,6 +4,9 @@ import { type Child, html } from './html.ts';
 
 export type Choice = { value: string; text: string };
 
+/** A fault that a refusal names. */
+export type RefusedFault = { text: string; of: object };
+
 export type FieldProperties = {
   label: string;
   value: string;
@@ -24,7 +27,9 @@ export type FieldProperties = {
   /** Makes the input a list to choose from. */
   choices?: readonly Choice[];
   hint?: string | undefined;
-  fault?: string | undefined;
+  fault?: string | RefusedFault | undefined;
+  /** What a refusal's fault is about, if that is more than the value. */
+  about?: string;
   required?: boolean;
   autofocus?: boolean;
   disabled?: boolean;
@@ -46,6 +51,14 @@ export type FieldProperties = {
 const isHalfTyped = ({ type, value, validity }: HTMLInputElement) =>
   type === 'date' && (validity.badInput || value.startsWith('0'));
 
+/** The text of a fault; that of a refusal ends when what it is about changes. */
+export function useFault(fault: string | RefusedFault | undefined, about: string): string | undefined {
+  const refused = useRef<{ of: object; about: string }>(undefined);
+  if (typeof fault !== 'object') return fault;
+  if (refused.current?.of !== fault.of) refused.current = { of: fault.of, about };
+  return refused.current.about === about ? fault.text : undefined;
+}
+
 export function Field(properties: FieldProperties) {
   const {
     label,
@@ -54,7 +67,8 @@ export function Field(properties: FieldProperties) {
     type = 'text',
     choices,
     hint,
-    fault,
+    fault: told,
+    about = value,
     hideLabel = false,
     children,
     autofocus,
@@ -62,6 +76,7 @@ export function Field(properties: FieldProperties) {
     ...rest
   } = properties;
   const id = useId();
+  const fault = useFault(told, about);
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   const self = useRef<HTMLInputElement>(null);
   const enter = () => {
@@ -98,7 +113,7 @@ export function Field(properties: FieldProperties) {
       <div class="input">${input}${children}</div>
       ${suggestions && html`<datalist id="${id}-list">${suggestions.map((text) => html`<option value=${text}></option>`)}</datalist>`}
       ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
-      ${fault && html`<p class="fault" id="${id}-fault">${fault}</p>`}
+      ${fault && html`<p class="fault" role="alert" id="${id}-fault">${fault}</p>`}
     </div>
   `;
 }
@@ -126,16 +141,27 @@ export function Check({ label, checked, onChange, hint, disabled = false }: Chec
 /** The buttons and forms whose act has not ended. Handlers cannot keep this, because each drawing makes new ones. */
 const busy = new WeakSet<EventTarget>();
 
-/** Runs once, even at a double click. */
+/** Leads to the first faulty field, or else back from nowhere: a button that was disabled meanwhile has lost the focus. */
+function settleFocus(form: HTMLFormElement, before: Element | null): void {
+  const faulty = form.querySelector<HTMLElement>('.wrong :is(input, select, textarea):enabled');
+  const isLost = document.activeElement === document.body && before instanceof HTMLElement;
+  if (faulty) faulty.focus();
+  else if (isLost && before.isConnected) before.focus();
+}
+
+/** Runs once, even at a double click. In a form that is still open afterwards, the focus is where one goes on. */
 export const once = (run: () => unknown) => async (event: Event) => {
-  const self = event.currentTarget as EventTarget;
+  const self = event.currentTarget as HTMLElement;
   if (busy.has(self)) return;
+  const [form, before] = [self.closest('form'), document.activeElement];
   busy.add(self);
   try {
     await run();
   } finally {
     busy.delete(self);
   }
+  // What the act has changed is drawn by then.
+  setTimeout(() => form?.isConnected && settleFocus(form, before));
 };
 
 /** A form that never leaves the page. */

@@ -10,12 +10,17 @@ import { labelOf } from '../texts/members.ts';
 import { limitTexts, problemTexts } from '../texts/problems.ts';
 import { t } from '../texts/shell.ts';
 import { copy } from './copy.ts';
+import type { RefusedFault } from './field.ts';
 import { html } from './html.ts';
 import { toast } from './toast.ts';
 
 /** Whether a conflict is about no member of what was sent. */
 const isOfState = ({ code, faults }: Pick<Refusal, 'code' | 'faults'>) =>
   code === 'Conflict' && faults.length > 0 && faults.every(({ field }) => field === null);
+
+/** Whether the faults are about members of what was sent. */
+const isOfInput = (refusal: Pick<Refusal, 'code' | 'faults'>) =>
+  (refusal.code === 'InvalidInput' || refusal.code === 'Conflict') && refusal.faults.length > 0 && !isOfState(refusal);
 
 /** The console's text for the code, or else the server's message, which says more, but in English. */
 export function sayRefusal({
@@ -32,7 +37,7 @@ export function sayRefusal({
       .filter(Boolean)
       .join(' ');
   // The text for this code leads to the faults.
-  const leadsToFaults = (code === 'InvalidInput' || code === 'Conflict') && faults.length > 0 && !isState;
+  const leadsToFaults = isOfInput({ code, faults });
   const isVague = code === 'InvalidInput' && !leadsToFaults;
   const told = conflicts.length > 0 ? 'RoomOccupied' : leadsToFaults ? 'InvalidInput' : code;
   const known = isVague ? undefined : problemTexts()[told];
@@ -106,18 +111,19 @@ export const toastRefusal = (refusal: Refusal, timeZone?: string): void =>
   });
 
 /** The fault of an input, by its name in the API. @param timeZone as of `sayFault` */
-export const faultAt = (refusal: Refusal | undefined, field: string, timeZone?: string): string | undefined => {
+export const faultAt = (refusal: Refusal | undefined, field: string, timeZone?: string): RefusedFault | undefined => {
   const found = refusal?.faults.find((fault) => fault.field === field);
-  return found && sayFault(found, timeZone);
+  return found && refusal && { text: sayFault(found, timeZone), of: refusal };
 };
 
-/** @param fields the fields that show their own faults */
+/** Nothing if the faults are all shown at their fields. @param fields the fields that show their own faults */
 export function RefusedBox({ refusal, fields = [] }: { refusal: Refusal | undefined; fields?: readonly string[] }) {
   const trace = useRef<HTMLElement>(null);
   if (!refusal) return null;
   const others = isOfState(refusal)
     ? []
     : refusal.faults.filter(({ field }) => field === null || !fields.includes(field));
+  if (isOfInput(refusal) && others.length === 0 && refusal.conflicts.length === 0) return null;
   const { traceId } = refusal;
   return html`
     <div class="refused" role="alert">

@@ -4,14 +4,14 @@ import { addressOf, isSessionLost, mandator } from '../client.ts';
 import { keepPlace, options, person, providerFault, signIn } from '../session.ts';
 import { t } from '../texts/shell.ts';
 import { Dialog } from './dialog.ts';
-import { Field, submit } from './field.ts';
+import { Field, type RefusedFault, submit } from './field.ts';
 import { h, html } from './html.ts';
 import { sayRefusal } from './refused.ts';
 
 /** @param isOver whether it is a dialog over a screen, which stays: the provider then opens in another tab */
 function SignInForm({ isOver = false }: { isOver?: boolean }) {
   const [pin, setPin] = useState('');
-  const [fault, setFault] = useState<string>();
+  const [fault, setFault] = useState<RefusedFault>();
   const [isBusy, setBusy] = useState(false);
   const { Pin, Provider } = options.value;
   const provider = providerFault.value;
@@ -20,7 +20,7 @@ function SignInForm({ isOver = false }: { isOver?: boolean }) {
     setBusy(true);
     const wrong = await signIn(pin.trim());
     setBusy(false);
-    setFault(wrong && (wrong.code === 'NotAuthenticated' ? t().pinWrong : sayRefusal(wrong)));
+    setFault(wrong && { text: wrong.code === 'NotAuthenticated' ? t().pinWrong : sayRefusal(wrong), of: wrong });
     if (!wrong) setPin('');
   };
   return html`

@@ -8,7 +8,7 @@ import { type Alternative, ask, hasFault, isUnanswered, type Refusal } from '../
 import { addDays, instantOf } from '../clock.ts';
 import { BookingDetailsDocument } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
-import { Check, Field, submit } from '../parts/field.ts';
+import { Check, Field, once, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { gone, refusalIn, type Stale, StaleBox } from '../parts/stale.ts';
@@ -127,15 +127,12 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     else onClose();
     setBusy(false);
   }
-  const sendSkipping = () => void send({ skips: true });
-  function take({ resourceId, start, end }: Alternative): void {
+  const sendSkipping = () => send({ skips: true });
+  async function take({ resourceId, start, end }: Alternative): Promise<void> {
     set({ roomId: resourceId, ...timesOf(zoneOf(resourceId), Date.parse(start), Date.parse(end)) });
     setRefusal(undefined);
-    void send({ room: roomOf(resourceId), range: { start, end }, skips: hasSkipped });
+    await send({ room: roomOf(resourceId), range: { start, end }, skips: hasSkipped });
   }
-  const timeFault = isBackwards
-    ? t().endsBeforeStart
-    : (faultAt(refusal, 'end') ?? faultAt(refusal, 'start', timeZone));
   const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: line`${name} · ${locationName}` }));
   const isClosed = refusal?.faults.some(({ code }) => code === 'OutsideOpeningHours');
   const isAdmin = person.value?.role === 'Admin';
@@ -149,10 +146,9 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       ${stale && h(StaleBox, { stale })}
       ${h(Field, { label: labels().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: longest.subject, fault: faultAt(refusal, 'subject') })}
       ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
-      ${h(BookingTimes, { wanted: { ...wanted, day, lastDay }, timeZone, start, end, set })}
+      ${h(BookingTimes, { wanted: { roomId, day, lastDay, from, to, block, scope }, timeZone, start, end, refusal, set })}
       ${room && !isBackwards && h(ClosedHint, { room, days, start, end })}
-      ${timeFault && html`<p class="fault" role="alert">${timeFault}</p>`}
-      ${isClosed && rule && !hasSkipped && html`<div class="buttons"><button type="button" onClick=${sendSkipping}>${t().skipClosed}</button></div>`}
+      ${isClosed && rule && !hasSkipped && html`<div class="buttons"><button type="button" onClick=${once(sendSkipping)}>${t().skipClosed}</button></div>`}
       ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
       ${!booking && h(RepeatFields, { choice, count: isShort ? undefined : days.length, refusal, set })}
       ${!booking && h(Organizer, { whom, onChange: (value) => set({ whom: value }), fault: organizerFault })}

@@ -1,24 +1,28 @@
 /** The fields for the times of a booking, which are those of the room's zone. */
 import { minutesOf } from '../../../time/days.ts';
+import type { Refusal } from '../client.ts';
 import { addDays, clockText, daysBetween, isDay, minutesAt, offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
+import { faultAt } from '../parts/refused.ts';
 import { t } from '../texts/rooms.ts';
 import type { Wanted } from './draft.ts';
 import { instant } from './store.ts';
 
 type BookingTimesProperties = {
-  wanted: Pick<Wanted, 'day' | 'lastDay' | 'from' | 'to' | 'block' | 'scope'>;
+  wanted: Pick<Wanted, 'roomId' | 'day' | 'lastDay' | 'from' | 'to' | 'block' | 'scope'>;
   timeZone: string;
   start: number;
   end: number;
+  refusal: Refusal | undefined;
   set: (changes: Partial<Wanted>) => void;
 };
 
 /** The step in seconds: five minutes if the time is a multiple of these, as browsers refuse values between steps. */
 const stepOf = (text: string) => (minutesOf(text) % 5 === 0 ? 300 : 60);
 
-export const BookingTimes: Component<BookingTimesProperties> = ({ wanted, timeZone, start, end, set }) => {
+export const BookingTimes: Component<BookingTimesProperties> = ({ wanted, timeZone, start, end, refusal, set }) => {
+  const about = JSON.stringify(wanted);
   const { day, lastDay, from, to, block, scope } = wanted;
   const isBackwards = end <= start;
   const isFixed = scope !== 'This';
@@ -30,8 +34,8 @@ export const BookingTimes: Component<BookingTimesProperties> = ({ wanted, timeZo
     <div class="fields">
       ${h(Field, { label: t().date, type: 'date', value: day, onInput: setDay, required: true, disabled: isFixed, hint: isFixed ? t().datesStay : undefined })}
       ${(block || lastDay !== day || isBackwards) && h(Field, { label: t().lastDay, type: 'date', value: lastDay, min: day, onInput: setLastDay, required: true, disabled: isFixed })}
-      ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: stepOf(from) })}
-      ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: stepOf(to) })}
+      ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: stepOf(from), fault: faultAt(refusal, 'start', timeZone), about })}
+      ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: stepOf(to), fault: isBackwards ? t().endsTooEarly : faultAt(refusal, 'end'), about })}
     </div>
     ${isElsewhere && !isBackwards && html`<p class="hint">${t().yourTime(rangeIn(ownZone, instant(start), instant(end)))}</p>`}
     ${isTwofold && !isBackwards && html`<p class="hint">${rangeIn(timeZone, instant(start), instant(end))}</p>`}

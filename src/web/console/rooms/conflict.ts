@@ -2,6 +2,7 @@
 import { line } from '../../bidi.ts';
 import type { Alternative, Conflict, Refusal } from '../client.ts';
 import { dayAt, dayText, rangeIn, timeText } from '../clock.ts';
+import { once } from '../parts/field.ts';
 import { type Component, html } from '../parts/html.ts';
 import { t } from '../texts/rooms.ts';
 
@@ -9,9 +10,9 @@ type ConflictProperties = {
   refusal: Refusal;
   timeZone: string;
   nameOf: (resourceId: string) => string;
-  onTake: (alternative: Alternative) => void;
+  onTake: (alternative: Alternative) => unknown;
   /** Books a series without the dates that are taken. */
-  onSkip?: (() => void) | false | undefined;
+  onSkip?: (() => unknown) | false | undefined;
 };
 
 export const ConflictList: Component<ConflictProperties> = ({ refusal, timeZone, nameOf, onTake, onSkip }) => {
@@ -24,7 +25,7 @@ export const ConflictList: Component<ConflictProperties> = ({ refusal, timeZone,
   return html`
     <div class="conflicts">
       ${conflicts.length > 0 && html`<h3>${onSkip ? t().datesTaken(dates) : t().inTheWay}</h3><ul>${conflicts.map(show)}</ul>`}
-      ${onSkip && html`<div class="buttons"><button type="button" onClick=${onSkip}>${t().skip(dates)}</button></div>`}
+      ${onSkip && html`<div class="buttons"><button type="button" onClick=${once(onSkip)}>${t().skip(dates)}</button></div>`}
       ${
         alternatives.length > 0
           ? html`<h3>${t().alternatives}</h3>
@@ -32,7 +33,7 @@ export const ConflictList: Component<ConflictProperties> = ({ refusal, timeZone,
           const { resourceName, start, end } = alternative;
           const day = dayText(dayAt(timeZone, Date.parse(start)), 'short');
           const what = line`${resourceName}, ${day} ${timeText(timeZone, Date.parse(start))}–${timeText(timeZone, Date.parse(end))}`;
-          return html`<button type="button" aria-label=${t().take(what)} onClick=${() => onTake(alternative)}>${what}</button>`;
+          return html`<button type="button" aria-label=${t().take(what)} onClick=${once(() => onTake(alternative))}>${what}</button>`;
         })}</div>`
           : html`<p>${t().noAlternatives}</p>`
       }

@@ -24,7 +24,7 @@ export const RepeatFields: Component<RepeatFieldsProperties> = ({ choice, count,
     set({ on: checked ? [...on, weekday] : on.filter((other) => other !== weekday) });
   return html`
     <div class="fields">
-      ${h(Field, { label: labels().recurrenceRule, value: repeat, onInput: (text) => set({ repeat: text as Repeat }), choices: ways, fault: faultAt(refusal, 'recurrenceRule') })}
+      ${h(Field, { label: labels().recurrenceRule, value: repeat, onInput: (text) => set({ repeat: text as Repeat }), choices: ways, fault: faultAt(refusal, 'recurrenceRule'), about: JSON.stringify(choice) })}
       ${rule && h(Field, { label: t().until, type: 'date', value: until, min: day, onInput: (text) => set({ until: text }), required: true, fault: count === undefined ? t().endsBeforeStart : undefined })}
     </div>
     ${

@@ -67,7 +67,7 @@ export const problemTexts = texts<Problems>(
     Conflict: 'Das passt nicht zum jetzigen Stand.',
     PreconditionFailed:
       'Jemand hat das inzwischen geändert. Der neue Stand ist geladen; prüfen Sie ihn und versuchen Sie es noch einmal.',
-    InvalidInput: 'Einige Angaben stimmen nicht. Was an ihnen falsch ist, steht bei ihnen oder hier.',
+    InvalidInput: 'Einige Angaben stimmen nicht:',
     LimitExceeded: 'Das waren zu viele Anfragen auf einmal. Warten Sie einen Moment.',
     Unavailable: 'Der Dienst ist gerade nicht verfügbar. Versuchen Sie es gleich noch einmal.',
     InternalError: 'Bei uns ist ein Fehler aufgetreten. Nennen Sie die Kennung, wenn Sie ihn melden.',
@@ -107,7 +107,7 @@ export const problemTexts = texts<Problems>(
     RoomOccupied: 'The room is taken at this time. Choose another time or another room.',
     Conflict: 'This does not fit the present state.',
     PreconditionFailed: 'Somebody has changed this in the meantime. The new state is loaded; check it and try again.',
-    InvalidInput: 'Some of your input is not right. The fault is shown beside it, or here.',
+    InvalidInput: 'Some of your input is not right:',
     LimitExceeded: 'These were too many requests at once. Wait a moment.',
     Unavailable: 'The service is not available now. Try again in a moment.',
     InternalError: 'Something went wrong on our side. Quote the trace when you report it.',

@@ -134,6 +134,8 @@ export const t = texts(
     declined: 'Abgelehnt.',
     changedElsewhere: 'Diese Buchung hat sich inzwischen geändert.',
     endsBeforeStart: 'Das Ende liegt nicht nach dem Beginn.',
+    endsTooEarly:
+      'Das Ende liegt nicht nach dem Beginn. Geben Sie ein späteres Ende an, oder einen späteren letzten Tag.',
     keys: [
       ['← →', 'zum vorigen oder nächsten Termin, auch zu freien Zeiten'],
       ['↑ ↓', 'zum Raum darüber oder darunter'],
@@ -278,6 +280,7 @@ export const t = texts(
     declined: 'Declined.',
     changedElsewhere: 'This booking has changed meanwhile.',
     endsBeforeStart: 'The end is not after the start.',
+    endsTooEarly: 'The end is not after the start. Enter a later end, or a later last day.',
     keys: [
       ['← →', 'to the previous or next booking or free time'],
       ['↑ ↓', 'to the room above or below'],

@@ -4,7 +4,7 @@ import { longest } from '../../../names.ts';
 import { act, hasFault, isUnanswered } from '../client.ts';
 import { ChangeHookDocument, CreateHookDocument, type EventKind } from '../generated/graphql.ts';
 import { RecordDialog, useRecord } from '../master/record.ts';
-import { Check, Field } from '../parts/field.ts';
+import { Check, Field, useFault } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { labels } from '../texts/members.ts';
@@ -58,7 +58,7 @@ export const HookForm: Component<FormProperties> = ({ hook, onSaved, onSecret, o
   const { base, values, set, refusal } = draft;
   const toggle = (kind: EventKind) => (is: boolean) =>
     set({ kinds: is ? [...values.kinds, kind] : values.kinds.filter((one) => one !== kind) });
-  const fault = faultAt(refusal, 'kinds');
+  const fault = useFault(faultAt(refusal, 'kinds'), values.kinds.join());
   return h(RecordDialog, {
     title: base?.name ?? t().make,
     draft,
@@ -70,12 +70,12 @@ export const HookForm: Component<FormProperties> = ({ hook, onSaved, onSecret, o
     children: html`
       ${h(Field, { label: labels().name, value: values.name, onInput: (name) => set({ name }), required: true, autofocus: true, maxLength: longest.name, fault: faultAt(refusal, 'name') })}
       ${h(Field, { label: labels().url, type: 'url', value: values.url, onInput: (url) => set({ url }), hint: t().urlHint, required: true, maxLength: longest.url, fault: faultAt(refusal, 'url') })}
-      <fieldset class="choice" aria-describedby=${fault && 'kinds-fault'}>
+      <fieldset class="choice ${fault ? 'wrong' : ''}" aria-describedby=${fault && 'kinds-fault'}>
         <legend>${labels().kinds}</legend>
         <div class="options">
           ${kinds.map((kind) => h(Check, { key: kind, label: kindOf(kind), checked: values.kinds.includes(kind), onChange: toggle(kind) }))}
         </div>
-        ${fault && html`<p class="fault" id="kinds-fault">${fault}</p>`}
+        ${fault && html`<p class="fault" role="alert" id="kinds-fault">${fault}</p>`}
       </fieldset>
     `,
   });
