@@ -17,6 +17,9 @@ export const mandatorForm = /^[a-z0-9_-]{1,64}$/i;
 /** Whether a segment of a path may be the code of a mandator. */
 export const isMandator = (name: string): boolean => mandatorForm.test(name) && !reservedNames.has(name.toLowerCase());
 
+/** In place of the name of a person whose data are erased. */
+export const erasedName = 'Erased person';
+
 /** The most characters of texts that people send: the service refuses longer ones, and forms take no longer ones. */
 export const longest = {
   name: 200,

@@ -1,7 +1,7 @@
 /** Erasure on the wire: REST in Pascal case, GraphQL in camel case. */
 import { z } from 'zod';
 import { sentText } from '../fields.ts';
-import { longest } from '../names.ts';
+import { erasedName, longest } from '../names.ts';
 import { personExample, personRecord, toPersonRecord } from '../tenants/service.ts';
 
 /** The answer to an erasure. */
@@ -10,7 +10,7 @@ export const erased = {
   toRecord: toPersonRecord,
   example: {
     ...personExample,
-    Name: 'Erased person',
+    Name: erasedName,
     Email: 'erased-1@erased.invalid',
     TimeZone: 'UTC',
     Role: 'User',

@@ -11,6 +11,7 @@ import { type IdOfParent, pagePerParent } from '../db/per-parent.ts';
 import { readById } from '../db/read-by-id.ts';
 import { lockTenant } from '../db/row-lock.ts';
 import { Conflict, InvalidInput, memberFault, NotFound } from '../errors.ts';
+import { erasedName } from '../names.ts';
 import { finderOf, getterOf } from '../records.ts';
 import { devicesOnly } from './display-persons.ts';
 import { getMandator, noMandator } from './mandators.ts';
@@ -195,7 +196,7 @@ async function erasedAddress(trx: Transaction, viewer: Viewer, id: number): Prom
 }
 
 const erasedMembers = (email: string): Omit<PersonRecord, 'id' | 'version'> => ({
-  name: 'Erased person',
+  name: erasedName,
   email,
   timeZone: 'UTC',
   role: 'User',

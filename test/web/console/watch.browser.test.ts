@@ -182,7 +182,7 @@ describeInBrowser('What Admins watch in the console', () => {
       await rows.nth(1).waitFor({ state: 'detached' });
       await rows.getByText('Person created').waitFor();
       expect(await rows.allInnerTexts()).toEqual([
-        expect.stringMatching(/Person created.*Role\s+User\s+Active\s+yes$/s),
+        expect.stringMatching(/Person created.*Name\s+set.*Role\s+User\s+Active\s+yes$/s),
       ]);
       expect(page.url()).toContain('noun=Person');
       await page.getByLabel('to', { exact: true }).fill('2020-01-01');
@@ -198,11 +198,14 @@ describeInBrowser('What Admins watch in the console', () => {
       await api.post('/policies', { Name: 'Labs', MayBook: [Id], NeedsApproval: true });
       const setRules = (Items: object[]) =>
         api.send('PUT', `/opening-hours/${roomId(0)}/rules`, { body: { Items }, headers: { 'If-Match': '*' } });
-      await setRules([{ Weekdays: [1, 2], Opens: '08:00', Closes: '18:00', ValidFrom: null, ValidTo: null }]);
+      const rule = { Weekdays: [1, 2], Opens: '08:00', Closes: '18:00', ValidFrom: null, ValidTo: null };
+      await setRules([rule]);
+      await setRules([rule, { ...rule, Weekdays: [3] }]);
       await open('?screen=activity');
       const rows = page.getByRole('region', { name: 'Who changed what' }).locator('tbody tr');
-      await rows.nth(2).waitFor();
-      const [hours, policy] = await rows.allInnerTexts();
+      await rows.nth(3).waitFor();
+      const [added, hours, policy] = await rows.allInnerTexts();
+      expect(added).toMatch(/Weekly hours replaced\s+Aula\s+Weekly hours\s+Wednesday 08:00–18:00$/);
       expect(hours).toMatch(/Weekly hours replaced\s+Aula\s+Weekly hours\s+Monday, Tuesday 08:00–18:00$/);
       expect(policy).toMatch(/Policy created\s+Labs/);
       expect(policy).toMatch(/Who books\s+Teachers\s+Bookings need approval\s+yes/);

@@ -1,4 +1,5 @@
 /** Who changed what: filters in the address, and the values before and after. */
+
 import { useState } from 'preact/hooks';
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
@@ -9,11 +10,14 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
+import { personName } from '../person-name.ts';
 import { t } from '../texts/activity.ts';
 import { t as audit } from '../texts/audit.ts';
+import { withoutShared } from './lists.ts';
 import { type Act, actionText, memberText, type Names, readNames, valueText } from './wording.ts';
 
-type Change = Pick<Act['changes'][number], 'member' | 'from' | 'to'>;
+/** `hidden`: in place of values that the audit does not keep. */
+type Change = Pick<Act['changes'][number], 'member' | 'from' | 'to'> & { hidden: string };
 
 const members = ['who', 'noun', 'action', 'from', 'to'] as const;
 
@@ -31,22 +35,32 @@ const hasValue = (value: string | null) => value !== null && value !== '';
 /** Whether the audit has the values: for persons it keeps none. */
 const isKept = ({ from, to }: Pick<Change, 'from' | 'to'>) => from !== null || to !== null;
 
+/** Acts before which no member had a value. */
+const firstActs = /^(create|pair) /;
+
 /** A change as people read it. */
 const inWords =
-  ({ subject }: Act, names: Names) =>
-  ({ member, from, to }: Change): Change => ({
-    member: memberText(subject, member),
-    from: from && valueText(subject, member, from, names),
-    to: to && valueText(subject, member, to, names),
-  });
+  ({ subject, action }: Act, names: Names) =>
+  ({ member, ...values }: Act['changes'][number]): Change => {
+    const { from, to } = withoutShared(values);
+    return {
+      member: memberText(subject, member),
+      from: from && valueText(subject, member, from, names),
+      to: to && valueText(subject, member, to, names),
+      hidden: firstActs.test(action) ? t().given : t().hidden,
+    };
+  };
+
+/** What it is about. */
+const nameOf = ({ subjectName, subjectId }: Act) => subjectName && personName(subjectName, subjectId ?? '');
 
 const plain = (change: Change): string =>
-  `${change.member}: ${isKept(change) ? `${change.from ?? '–'} → ${change.to ?? '–'}` : t().hidden}`;
+  `${change.member}: ${isKept(change) ? `${change.from || '–'} → ${change.to || '–'}` : change.hidden}`;
 
-function showChange({ member, from, to }: Change): Child {
+function showChange({ member, from, to, hidden }: Change): Child {
   const before = hasValue(from) ? html`<del>${from}</del>` : html`<span class="hint">${t().nothingBefore}</span>`;
   const after = hasValue(to) ? html`<ins>${to}</ins>` : html`<span class="hint">${t().nothingBefore}</span>`;
-  return html`<div><dt>${member}</dt><dd>${isKept({ from, to }) ? html`${hasValue(from) && html`${before} → `}${after}` : t().hidden}</dd></div>`;
+  return html`<div><dt>${member}</dt><dd>${isKept({ from, to }) ? html`${hasValue(from) && html`${before} → `}${after}` : hidden}</dd></div>`;
 }
 
 /** The newest acts, with the names of what they are about. */
@@ -97,12 +111,16 @@ export const Acts: Component<object> = () => {
                 value: ({ at }) => at,
                 show: ({ at }) => moment(at),
               },
-              { key: 'person', title: t().who, value: ({ person }) => person?.displayName ?? t().operator },
+              {
+                key: 'person',
+                title: t().who,
+                value: ({ person }) => (person ? personName(person.displayName, person.personId) : t().operator),
+              },
               {
                 key: 'what',
                 title: t().what,
-                value: (act) => [actionText(act), act.subjectName].filter(Boolean).join(': '),
-                show: (act) => html`${actionText(act)}<br /><b>${act.subjectName}</b>`,
+                value: (act) => [actionText(act), nameOf(act)].filter(Boolean).join(': '),
+                show: (act) => html`${actionText(act)}<br /><b>${nameOf(act)}</b>`,
               },
               {
                 key: 'changes',

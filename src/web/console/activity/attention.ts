@@ -1,4 +1,5 @@
 /** What needs attention first: signs, calendars, imports, problems of rooms, requests, webhooks and PINs, each with the screen where it can be fixed. */
+
 import { dayLength } from '../../../time/days.ts';
 import { ask, pages } from '../client.ts';
 import { dayAt, dayText, moment, ownZone } from '../clock.ts';
@@ -15,6 +16,7 @@ import {
   type WorkToMindQuery,
 } from '../generated/graphql.ts';
 import { type Problem, readOpenProblems } from '../open-problems.ts';
+import { personName } from '../person-name.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/activity.ts';
 
@@ -80,7 +82,7 @@ function* ofWork({ batches, bookings }: WorkToMindQuery): Generator<Matter> {
         level: 'fault',
         screen: 'timetables',
         members: { batch: id },
-        text: t().batch(createdBy.displayName, moment(createdAt), errorCount),
+        text: t().batch(personName(createdBy.displayName), moment(createdAt), errorCount),
       };
   const { nodes = [], pageInfo } = bookings ?? {};
   if (nodes.length > 0)

@@ -1,8 +1,10 @@
 /** Acts in words: what was done, and the members and their values as the forms call them. */
+
 import { ask } from '../client.ts';
 import { moment } from '../clock.ts';
 import { type ActsQuery, NamesOfRecordsDocument } from '../generated/graphql.ts';
 import { clockTimesText, datesText, ruleText } from '../master/hours-text.ts';
+import { personName } from '../person-name.ts';
 import { t as activity } from '../texts/activity.ts';
 import { t } from '../texts/audit.ts';
 import { t as hours } from '../texts/hours.ts';
@@ -121,7 +123,7 @@ export async function readNames(acts: readonly Pick<Act, 'subject' | 'changes'>[
   const all = [...ids];
   for (let from = 0; from < all.length; from += idsAtOnce) {
     const { nodes } = await ask(NamesOfRecordsDocument, { ids: all.slice(from, from + idsAtOnce) }, stop);
-    for (const node of nodes ?? []) if (node && 'name' in node) names.set(node.id, node.name);
+    for (const node of nodes ?? []) if (node && 'name' in node) names.set(node.id, personName(node.name, node.id));
   }
   return names;
 }

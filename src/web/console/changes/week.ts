@@ -1,4 +1,5 @@
 /** The week of a room: its lessons and bookings in a grid with times. It prints on one page in landscape. */
+
 import { go } from '../address.ts';
 import { ask, pages } from '../client.ts';
 import { addDays, clockText, dayAt, dayMinutes, dayText, instantOf, makeRuler, mondayOf, timeText } from '../clock.ts';
@@ -7,6 +8,7 @@ import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useRefresh } from '../parts/refresh.ts';
 import { RefusedBox } from '../parts/refused.ts';
+import { personName } from '../person-name.ts';
 import { present } from '../present.ts';
 import type { Room } from '../rooms/store.ts';
 import { person } from '../session.ts';
@@ -55,7 +57,7 @@ function gridOf(bookings: readonly Booking[], timeZone: string, monday: string) 
 const about = ({ subject, lessonSummary, organizer }: Booking, timeZone: string, at: Booking) => html`
   <small>${timeText(timeZone, Date.parse(at.start))}–${timeText(timeZone, Date.parse(at.end))}</small>
   <b>${lessonSummary?.subject ?? subject}</b>
-  <span>${[...(lessonSummary?.classes ?? []), ...(lessonSummary?.teachers ?? []), organizer?.displayName].filter(Boolean).join(', ')}</span>
+  <span>${[...(lessonSummary?.classes ?? []), ...(lessonSummary?.teachers ?? []), organizer && personName(organizer.displayName)].filter(Boolean).join(', ')}</span>
 `;
 
 type Read = { bookings: Booking[]; readAt: number };

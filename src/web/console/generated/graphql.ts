@@ -582,11 +582,6 @@ export type ImportStatus =
   | 'LessonsCreated'
   | 'LessonsImportFailed';
 
-/** The origin of an interval: a rule or an exception. */
-export type IntervalSource =
-  | 'Exception'
-  | 'Weekly';
-
 /** What a batch does with its jobs. */
 export type JobOperation =
   | 'Create'
@@ -1059,7 +1054,7 @@ export type ActsQueryVariables = Exact<{
 }>;
 
 
-export type ActsQuery = { audit: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', id: string, at: string, action: string, subject: AuditSubject | null, subjectName: string | null, requestId: string, person: { __typename: 'PersonReference', personId: string, displayName: string } | null, changes: Array<{ __typename: 'MemberChange', member: string, from: string | null, to: string | null }> }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
+export type ActsQuery = { audit: { __typename: 'ActConnection', nodes: Array<{ __typename: 'Act', id: string, at: string, action: string, subject: AuditSubject | null, subjectId: string | null, subjectName: string | null, requestId: string, person: { __typename: 'PersonReference', personId: string, displayName: string } | null, changes: Array<{ __typename: 'MemberChange', member: string, from: string | null, to: string | null }> }>, pageInfo: { __typename: 'PageInfo', hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type ActingPersonsQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1310,7 +1305,7 @@ export type ReallyOpenQueryVariables = Exact<{
 }>;
 
 
-export type ReallyOpenQuery = { resource: { __typename: 'Resource', openingHours: { __typename: 'ResourceHours', weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, intervals: Array<{ __typename: 'OpenInterval', localDate: string, opens: string, closes: string, source: IntervalSource }>, exceptions: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, reason: string | null }> } } | null, holidays: { __typename: 'HolidayConnection', nodes: Array<{ __typename: 'Holiday', name: string, fromDate: string, toDate: string, closes: boolean }> } | null };
+export type ReallyOpenQuery = { resource: { __typename: 'Resource', openingHours: { __typename: 'ResourceHours', weekly: Array<{ __typename: 'OpeningRule', resourceId: string | null }>, intervals: Array<{ __typename: 'OpenInterval', localDate: string, opens: string, end: string }>, exceptions: Array<{ __typename: 'OpeningException', fromDate: string, toDate: string, reason: string | null }> } } | null, holidays: { __typename: 'HolidayConnection', nodes: Array<{ __typename: 'Holiday', name: string, fromDate: string, toDate: string, closes: boolean }> } | null };
 
 export type SetLocationRulesMutationVariables = Exact<{
   id: string | number;
@@ -3047,6 +3042,7 @@ export const ActsDocument = new TypedDocumentString(`
       at
       action
       subject
+      subjectId
       subjectName
       requestId
       person {
@@ -3929,8 +3925,7 @@ export const ReallyOpenDocument = new TypedDocumentString(`
       intervals {
         localDate
         opens
-        closes
-        source
+        end
       }
       exceptions {
         fromDate

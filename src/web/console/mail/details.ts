@@ -1,4 +1,5 @@
 /** The details of a calendar: why it cannot be read, which items have no booking and why, which were declined, and which bookings are missing in it. */
+
 import { act, ask } from '../client.ts';
 import { moment } from '../clock.ts';
 import {
@@ -15,6 +16,7 @@ import { type Child, type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
+import { personName } from '../person-name.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/mail.ts';
 
@@ -45,7 +47,7 @@ type Side = Pick<NonNullable<Unwritten['booking']>, 'subject' | 'kind' | 'organi
 
 const bookingSide = ({ subject, kind, organizer, bookingId, start, end }: Side) => html`
   <b>${subject ?? t().noSubject}</b> (${t().kinds[kind]})<br />${moment(start)} – ${moment(end)}
-  <br /><small>${organizer?.displayName}</small>
+  <br /><small>${organizer && personName(organizer.displayName)}</small>
   <br />${bookingId && h(ScreenLink, { screen: 'rooms', members: { booking: bookingId }, children: t().openBooking })}
 `;
 

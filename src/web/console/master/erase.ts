@@ -2,6 +2,7 @@
  * The erasure of a person: what it does, and a confirmation that must be typed, because nothing takes it back. Of an erased person,
  * further names can be erased.
  */
+
 import { useState } from 'preact/hooks';
 import { act, type Refusal } from '../client.ts';
 import { ErasePersonDocument } from '../generated/graphql.ts';
@@ -10,6 +11,7 @@ import { Field, submit } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
+import { personName } from '../person-name.ts';
 import { t } from '../texts/persons.ts';
 import type { Person } from './data.ts';
 
@@ -43,5 +45,5 @@ export const Erasure: Component<{ person: Person; onDone: () => void; onClose: (
       <div class="buttons end"><button class="danger" disabled=${!isConfirmed || isBusy}>${t().eraseNow}</button></div>
     </form>
   `;
-  return h(Dialog, { title: erasedAt ? name : t().eraseTitle(name), onClose, children: body });
+  return h(Dialog, { title: erasedAt ? personName(name, id) : t().eraseTitle(name), onClose, children: body });
 };

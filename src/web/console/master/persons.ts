@@ -1,4 +1,5 @@
 /** The persons: a table, and the form of the one that the address names, with its PINs and its erasure. */
+
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
 import { go, leave, place } from '../address.ts';
@@ -10,6 +11,7 @@ import { Check, Field, type FieldProperties } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { useOpened } from '../parts/opened.ts';
 import { table } from '../parts/table.ts';
+import { personName } from '../person-name.ts';
 import { t as shared } from '../texts/master.ts';
 import { labelOf, labels } from '../texts/members.ts';
 import { t } from '../texts/persons.ts';
@@ -142,9 +144,9 @@ export const Screen: Component<object> = () => {
               {
                 key: 'name',
                 title: labels().name,
-                value: ({ name }) => name,
+                value: ({ id, name }) => personName(name, id),
                 show: ({ id, name }) =>
-                  html`<button type="button" class="link" onClick=${() => go({ record: id })}>${name}</button>`,
+                  html`<button type="button" class="link" onClick=${() => go({ record: id })}>${personName(name, id)}</button>`,
               },
               { key: 'email', title: labels().email, value: ({ email }) => email },
               { key: 'role', title: labels().role, value: (person) => t().roles[person.role] },

@@ -1,6 +1,6 @@
 /** The resulting hours of the next weeks: rules, exceptions and holidays together, as the server computes them. */
 import { ask } from '../client.ts';
-import { addDays, dayAt, dayText, mondayOf } from '../clock.ts';
+import { addDays, clockText, dayAt, dayText, minutesAt, mondayOf } from '../clock.ts';
 import { ReallyOpenDocument, RoomHoursDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, html } from '../parts/html.ts';
@@ -45,15 +45,18 @@ export const Preview: Component<PreviewProperties> = (properties) => {
         if (found.weekly.length === 0 && found.intervals.length === 0) return html`<p>${t().alwaysOpen}</p>`;
         const touches = (date: string) => (span: { fromDate: string; toDate: string }) =>
           span.fromDate <= date && date <= span.toDate;
+        // A closed day ends the night before at midnight, whatever time its hours name.
+        const endText = (end: number) => clockText(minutesAt(timeZone, end)).replace('00:00', '24:00');
         const cell = (date: string) => {
           const open = found.intervals.filter(({ localDate }) => localDate === date);
-          const why = [
-            ...found.exceptions.filter(touches(date)).map(({ reason }) => reason ?? t().exception),
-            ...(holidays?.nodes ?? []).filter(touches(date)).map(({ name }) => name),
-          ];
+          // The first exception for a date applies, also on a holiday.
+          const exception = found.exceptions.find(touches(date));
+          const why = exception
+            ? [exception.reason ?? t().exception]
+            : (holidays?.nodes ?? []).filter(touches(date)).map(({ name }) => name);
           return html`<td class=${why.length > 0 ? 'other' : open.length === 0 ? 'shut' : ''}>
             <b>${dayText(date, 'short')}</b><br />
-            ${open.length === 0 ? t().closed : open.map(({ opens, closes }) => html`<span>${opens}–${closes}</span><br />`)}
+            ${open.length === 0 ? t().closed : open.map(({ opens, end }) => html`<span>${opens}–${endText(Date.parse(end))}</span><br />`)}
             ${why.length > 0 && html`<small>${[...new Set(why)].join(', ')}</small>`}
           </td>`;
         };

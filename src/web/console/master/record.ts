@@ -2,6 +2,7 @@
  * A record in a form. Only the typed values are sent, for the version that was read. If somebody else was faster, the new state
  * is read, the typed values stay, and the form says who has changed what.
  */
+
 import { useState } from 'preact/hooks';
 import { memberText, type Names, readNames, valueText } from '../activity/wording.ts';
 import { ask, type Refusal } from '../client.ts';
@@ -12,6 +13,7 @@ import { type Child, h, html } from '../parts/html.ts';
 import { RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { gone, refusalIn, type Stale, StaleBox, type Told } from '../parts/stale.ts';
 import { toast } from '../parts/toast.ts';
+import { personName } from '../person-name.ts';
 import { t } from '../texts/master.ts';
 import { t as shell } from '../texts/shell.ts';
 
@@ -73,7 +75,7 @@ async function readStale(
   const told = since.slice(0, mostTold).toReversed();
   const names = await readNames(told.map(({ changes }) => ({ subject, changes })));
   const inWords = ({ person, at, changes }: Act): Told => ({
-    who: person?.displayName,
+    who: person ? personName(person.displayName) : undefined,
     at,
     changes: changes.map((change) => changeText(change, subject, names)),
   });

@@ -7,6 +7,7 @@ import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
 import { t as shell } from '../texts/shell.ts';
 import type { Booking } from './store.ts';
+import { organizerText } from './view.ts';
 
 const factsOf = (booking: Booking): [label: string, value: string | null][] => {
   const { resourceName, timeZone, start, end, subject, description, isPrivate, organizer, status } = booking;
@@ -14,7 +15,7 @@ const factsOf = (booking: Booking): [label: string, value: string | null][] => {
     [labels().subject, subject],
     [t().room, resourceName],
     [t().when, rangeIn(timeZone, start, end)],
-    [t().organizer, organizer?.displayName ?? null],
+    [t().organizer, organizerText(organizer) ?? null],
     [labels().description, description],
     [labels().isPrivate, audit().values[String(isPrivate)] ?? null],
     [t().state, t().statuses[status] || t().certain],

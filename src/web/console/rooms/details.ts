@@ -1,4 +1,5 @@
 /** The details of a booking, and what can be done with it. */
+
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
 import { ask } from '../client.ts';
@@ -10,13 +11,14 @@ import { fact } from '../parts/fact.ts';
 import { Field } from '../parts/field.ts';
 import { type Child, type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
+import { personName } from '../person-name.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/rooms.ts';
 import { sayRule } from './repeat.ts';
 import { scopeField } from './scope-field.ts';
 import type { Steps } from './steps.ts';
-import type { Booking, Room, Store } from './store.ts';
-import { subjectOf } from './view.ts';
+import { type Booking, isActive, type Room, type Store } from './store.ts';
+import { organizerText, subjectOf } from './view.ts';
 
 type DetailsProperties = {
   id: string;
@@ -58,11 +60,12 @@ function facts(booking: Booking, { recurrenceRule, decision }: Read, rooms: read
   const isDue = checkIn && !checkIn.checkedInAt && present() < Date.parse(checkIn.until);
   if (checkIn?.checkedInAt) state.push(t().hasCheckedIn(timeText(timeZone, Date.parse(checkIn.checkedInAt))));
   else if (isDue) state.push(t().checkInUntil(timeText(timeZone, Date.parse(checkIn.until))));
-  if (decision?.decidedBy) state.push(t().decidedBy(decision.verdict, decision.decidedBy.displayName, decision.reason));
+  if (decision?.decidedBy)
+    state.push(t().decidedBy(decision.verdict, personName(decision.decidedBy.displayName), decision.reason));
   return html`<dl class="facts">
     ${fact(t().when, html`${rangeIn(timeZone, start, end)}${elsewhere && html`<br /><small>${t().yourTime(rangeIn(ownZone, start, end))}</small>`}`)}
     ${fact(t().room, isInUse ? h(ScreenLink, { screen: 'changes', members: { room: resourceId, day: dayAt(timeZone, Date.parse(start)) }, children: t().weekOf(resourceName) }) : resourceName)}
-    ${fact(t().organizer, organizer?.displayName)}
+    ${fact(t().organizer, organizerText(organizer))}
     ${fact(t().classes, lessonSummary?.classes?.join(', '))}
     ${fact(t().teachers, lessonSummary?.teachers?.join(', '))}
     ${fact(t().what, description)}
@@ -78,8 +81,7 @@ const Actions: Component<Omit<DetailsProperties, 'id'> & { booking: Booking }> =
   const { start, end, status, checkIn, seriesId } = booking;
   const now = present();
   const runs = Date.parse(start) <= now && now < Date.parse(end);
-  const isActive = status === 'Confirmed' || status === 'Tentative' || status === 'Requested';
-  const may = mayChange(booking) && isActive && !booking.leaving && now < Date.parse(end);
+  const may = mayChange(booking) && isActive(booking) && !booking.leaving && now < Date.parse(end);
   const decides = status === 'Requested' && mayDecide(booking);
   const canCheckIn =
     may && checkIn && !checkIn.checkedInAt && now >= Date.parse(checkIn.from) && now < Date.parse(checkIn.until);

@@ -13,7 +13,7 @@ import { t } from '../texts/rooms.ts';
 import { scopeField } from './scope-field.ts';
 import type { Steps } from './steps.ts';
 import type { Booking } from './store.ts';
-import { subjectOf } from './view.ts';
+import { organizerText, subjectOf } from './view.ts';
 
 export function useRequests(): Asked<Booking[]> {
   const asked = useAsked(async (stop) => (await ask(RequestsDocument, {}, stop)).bookings?.nodes ?? [], []);
@@ -52,7 +52,7 @@ const Request: Component<Omit<RequestsProperties, 'requests' | 'onClose'> & { bo
   const decide = (verdict: 'Approved' | 'Declined') => () =>
     steps.decide(booking, scope, verdict, reason.trim()).then(onDone);
   return html`<li class="panel">
-    <div><b>${subjectOf(booking)}</b><br />${resourceName}, ${rangeIn(timeZone, start, end)}<br /><small>${[organizer?.displayName, description].filter(Boolean).join(': ')}</small></div>
+    <div><b>${subjectOf(booking)}</b><br />${resourceName}, ${rangeIn(timeZone, start, end)}<br /><small>${[organizerText(organizer), description].filter(Boolean).join(': ')}</small></div>
     ${seriesId && scopeField(scope, setScope)}
     ${
       isDeclining

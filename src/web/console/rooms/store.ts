@@ -48,7 +48,11 @@ export async function readRooms(stop: AbortSignal): Promise<{ rooms: Room[]; loc
   return { rooms, locations };
 }
 
-const occupies = ({ status }: Booking) => status === 'Requested' || status === 'Confirmed' || status === 'Tentative';
+/** Whether it occupies its room, or waits to. */
+export const isActive = ({ status }: Pick<Booking, 'status'>): boolean =>
+  status === 'Requested' || status === 'Confirmed' || status === 'Tentative';
+/** Whether a person has made it, not a timetable or a mail server. */
+export const isOfPersons = ({ kind }: Pick<Booking, 'kind'>): boolean => kind === 'Booking' || kind === 'Block';
 export const spanOf = ({ start, end }: { start: string; end: string }): Span => ({
   start: Date.parse(start),
   end: Date.parse(end),
@@ -105,7 +109,7 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   function put(booking: Booking): void {
     const before = known.get(booking.id);
     const { start, end } = spanOf(booking);
-    const isShown = occupies(booking) && end > from && start < to;
+    const isShown = isActive(booking) && end > from && start < to;
     if (before && (before.resourceId !== booking.resourceId || !isShown)) remove(booking.id);
     if (!isShown) {
       takeAway(booking.id, booking.version);

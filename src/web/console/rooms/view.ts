@@ -1,6 +1,8 @@
 /** The content of a room's row: its bookings in lanes, its free times, and when it is closed. */
+
 import { line } from '../../bidi.ts';
 import { addDays, clockText, dayMinutes, dayText, makeRuler, timeText } from '../clock.ts';
+import { personName } from '../person-name.ts';
 import { t } from '../texts/rooms.ts';
 import { fractionAt, layInLanes, type Scale, type Span, shownSpans, subtract } from './geometry.ts';
 import { type Booking, type Room, type Store, spanOf } from './store.ts';
@@ -109,8 +111,11 @@ export function stopText(stop: Stop, shown: Pick<Store, 'day' | 'days'>): string
   return [...texts, dayOf(stop, shown)].filter(Boolean).join(', ');
 }
 
+export const organizerText = (organizer: Booking['organizer']): string | undefined =>
+  organizer ? personName(organizer.displayName, organizer.personId ?? '') : undefined;
+
 /** The line below the subject, if there is space: for whom. */
 export function detailOf({ organizer, lessonSummary }: Booking): string {
   if (lessonSummary) return [...(lessonSummary.classes ?? []), ...(lessonSummary.teachers ?? [])].join(', ');
-  return organizer?.displayName ?? '';
+  return organizerText(organizer) ?? '';
 }

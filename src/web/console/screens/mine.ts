@@ -18,6 +18,7 @@ import { useRevocation } from '../parts/revoke.ts';
 import { table } from '../parts/table.ts';
 import { present } from '../present.ts';
 import { timeColumns } from '../rooms/columns.ts';
+import { isActive, isOfPersons } from '../rooms/store.ts';
 import { person } from '../session.ts';
 import { labels } from '../texts/members.ts';
 import { t } from '../texts/mine.ts';
@@ -68,10 +69,8 @@ const List: Component<{ isPast: boolean }> = ({ isPast }) => {
     asked.reload,
   );
   const [date, from, to] = timeColumns<Booking>();
-  const mayCancel = ({ kind, status, end }: Booking) =>
-    Date.parse(end) > present() &&
-    (kind === 'Booking' || kind === 'Block') &&
-    (status === 'Requested' || status === 'Confirmed' || status === 'Tentative');
+  const mayCancel = (booking: Booking) =>
+    Date.parse(booking.end) > present() && isOfPersons(booking) && isActive(booking);
   const stateOf = (booking: Booking) =>
     [rooms().kinds[booking.kind], isGoing(booking) ? rooms().leaving.cancel : rooms().statuses[booking.status]]
       .filter(Boolean)

@@ -84,6 +84,7 @@ export const t = texts(
     clear: 'Filter aufheben',
     noActs: 'In dieser Auswahl ist nichts geschehen. Heben Sie einen Filter auf.',
     hidden: 'geändert',
+    given: 'angegeben',
     nothingBefore: 'nichts',
   },
   {
@@ -167,6 +168,7 @@ export const t = texts(
     clear: 'Clear filters',
     noActs: 'Nothing was done in this selection. Clear a filter.',
     hidden: 'changed',
+    given: 'set',
     nothingBefore: 'nothing',
   },
 );

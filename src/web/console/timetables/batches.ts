@@ -1,4 +1,5 @@
 /** All batches as a live list, filtered by the address. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { lessonLimits } from '../../../names.ts';
 import { addressWith, go, place } from '../address.ts';
@@ -11,6 +12,7 @@ import { Check, Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { opening } from '../parts/link.ts';
 import { table } from '../parts/table.ts';
+import { personName } from '../person-name.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/timetables.ts';
 import { type Batch, hasEnded, kindText, momentOf, states, stateText } from './batch.ts';
@@ -122,7 +124,11 @@ export const BatchList: Component<object> = () => {
             },
             { key: 'kind', title: t().what, value: kindText },
             { key: 'source', title: t().source, value: ({ source }) => source ?? '' },
-            { key: 'by', title: t().sender, value: ({ createdBy }) => createdBy.displayName },
+            {
+              key: 'by',
+              title: t().sender,
+              value: ({ createdBy }) => personName(createdBy.displayName, createdBy.personId),
+            },
             { key: 'status', title: t().state, value: stateText },
             { key: 'lessons', title: t().lessons, align: 'end', value: ({ lessonCount }) => lessonCount },
             { key: 'errors', title: t().errors, align: 'end', value: ({ errorCount }) => errorCount },

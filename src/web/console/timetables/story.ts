@@ -1,4 +1,5 @@
 /** The story of one batch: its progress, who sent it, its result, and what was wrong. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { act, ask, pages, type Refusal, Refused } from '../client.ts';
 import { ownZone, withLocalTimes } from '../clock.ts';
@@ -17,6 +18,7 @@ import { ScreenLink } from '../parts/link.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
+import { personName } from '../person-name.ts';
 import { messageOf, t } from '../texts/timetables.ts';
 import { type Batch, hasEnded, kindText, momentOf, Progress, stateText } from './batch.ts';
 import { Difference } from './difference.ts';
@@ -129,7 +131,7 @@ const facts = (batch: Batch): Child => html`
   <dl class="facts">
     ${fact(t().what, kindText(batch))}
     ${fact(t().state, stateText(batch))}
-    ${fact(t().sender, batch.createdBy.displayName)}
+    ${fact(t().sender, personName(batch.createdBy.displayName, batch.createdBy.personId))}
     ${fact(t().sentAt, momentOf(batch.createdAt))}
     ${fact(t().startedAt, momentOf(batch.startedAt))}
     ${fact(t().endedAt, momentOf(batch.finishedAt))}
