@@ -36,7 +36,7 @@ export const t = texts(
       delete: 'löschen',
       revoke: 'widerrufen',
       pair: 'koppeln',
-      retire: 'stilllegen',
+      retire: 'außer Betrieb nehmen',
       erase: 'löschen',
       approve: 'genehmigen',
       decline: 'ablehnen',

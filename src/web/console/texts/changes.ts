@@ -28,7 +28,7 @@ export const t = texts(
     weekOf: (room: string) => `Woche von ${room}`,
     print: 'Drucken',
     back: 'Änderungen des Tages',
-    unknownRoom: 'Diesen Raum gibt es nicht, oder er ist stillgelegt. Wählen Sie einen anderen.',
+    unknownRoom: 'Diesen Raum gibt es nicht, oder er ist außer Betrieb. Wählen Sie einen anderen.',
     asOf: (at: string) => `Stand ${at}`,
     time: 'Zeit',
     subject: 'Fach',

@@ -7,15 +7,14 @@ export const conflictTexts = texts<Conflicts>(
   {
     NameTaken: 'Diesen Namen gibt es hier schon; wählen Sie einen anderen.',
     NameOfRetired:
-      'So heißt hier schon etwas Stillgelegtes: Nehmen Sie es wieder in Betrieb, oder geben Sie ihm zuerst einen anderen Namen.',
+      'So heißt hier schon etwas, das außer Betrieb ist: Nehmen Sie es wieder in Betrieb, oder geben Sie ihm zuerst einen anderen Namen.',
     EmailTaken: 'Diese E-Mail-Adresse hat schon eine andere Person.',
     TeacherCodeTaken: 'Dieses Kürzel hat schon eine andere Person.',
-    InactiveLocation: 'Dieser Standort ist stillgelegt. Nehmen Sie ihn zuerst wieder in Betrieb.',
-    InactivePerson:
-      'Diese Person ist stillgelegt. Nehmen Sie sie zuerst wieder in Betrieb, oder wählen Sie eine andere.',
+    InactiveLocation: 'Dieser Standort ist außer Betrieb. Nehmen Sie ihn zuerst wieder in Betrieb.',
+    InactivePerson: 'Diese Person ist nicht aktiv. Kreuzen Sie bei ihr zuerst „Aktiv“ an, oder wählen Sie eine andere.',
     InactiveResource:
-      'Dieser Raum ist stillgelegt. Wählen Sie einen anderen, oder nehmen Sie ihn zuerst wieder in Betrieb.',
-    HasActiveResources: 'An diesem Standort sind noch Räume in Betrieb. Legen Sie zuerst diese still.',
+      'Dieser Raum ist außer Betrieb. Wählen Sie einen anderen, oder nehmen Sie ihn zuerst wieder in Betrieb.',
+    HasActiveResources: 'An diesem Standort sind noch Räume in Betrieb. Nehmen Sie zuerst diese außer Betrieb.',
     InUse: 'Eine Regel nennt diese Gruppe, oder ein Raum hat diese Regel. Ändern Sie zuerst das.',
     LastAdmin: 'Dann hätte die Schule niemanden mehr in der Verwaltung. Geben Sie diese Rolle zuerst jemand anderem.',
     PersonErased: 'Die Daten dieser Person sind gelöscht, und das bleibt so. Legen Sie eine neue Person an.',
@@ -53,7 +52,7 @@ export const conflictTexts = texts<Conflicts>(
     EmailTaken: 'Another person has this e-mail address already.',
     TeacherCodeTaken: 'Another person has this teacher code already.',
     InactiveLocation: 'This location is retired. Take it into use again first.',
-    InactivePerson: 'This person is retired. Take them into use again first, or choose another person.',
+    InactivePerson: 'This person is not active. Tick “Active” for them first, or choose another person.',
     InactiveResource: 'This room is retired. Choose another, or take it into use again first.',
     HasActiveResources: 'Rooms of this location are still in use. Retire these first.',
     InUse: 'A policy names this group, or a room has this policy. Change that first.',
