@@ -462,6 +462,36 @@ describeInBrowser('Booking in the console', () => {
     expect(await send('GET', `bookings/${id}`)).toMatchObject({ Subject: 'Generalprobe', Description: 'Mit Klavier' });
   });
 
+  test('a booking that somebody has cancelled meanwhile is not saved, but booked anew with what was typed', async () => {
+    await mine.open(`?screen=rooms&day=${day}`);
+    await openForm();
+    await fill({ Titel: 'Planung', Datum: day, Von: '17:00', Bis: '18:00' });
+    await press();
+    await cell(/^Planung 17:00–18:00/).click();
+    await mine.page.getByRole('dialog', { name: 'Planung' }).getByRole('button', { name: 'Ändern' }).click();
+    const edit = mine.page.getByRole('dialog', { name: 'Buchung ändern' });
+    await edit.getByLabel('Titel', { exact: true }).fill('Planungsrunde');
+    const id = new URL(mine.page.url()).searchParams.get('booking')?.replace('booking_', '');
+    await send('DELETE', `bookings/${id}`);
+    const save = edit.getByRole('button', { name: 'Speichern' });
+    await save.click();
+    const told = edit
+      .getByRole('alert')
+      .getByText('Diese Buchung ist abgesagt. Machen Sie eine neue.', { exact: true });
+    await told.waitFor();
+    await seen('a booking that was cancelled while it was edited');
+    await mine.page.reload();
+    await told.waitFor();
+    expect(await save.count()).toBe(0);
+    await edit.getByRole('button', { name: 'Mit diesen Angaben neu buchen' }).click();
+    await form().waitFor();
+    await press();
+    await cell(/^Planungsrunde 17:00–18:00/).waitFor();
+    const { Items } = await send('GET', `bookings?From=${day}T16:00:00Z&To=${day}T17:00:00Z&Occupying=true`);
+    const [again] = (Items as { Id: number; Subject: string }[]).filter(({ Subject }) => Subject === 'Planungsrunde');
+    await send('DELETE', `bookings/${again?.Id}`);
+  });
+
   test('in a week each cell names its day, and so does a move by keys', async () => {
     const short = (on: string) =>
       new Intl.DateTimeFormat('de', { weekday: 'short', day: 'numeric', month: 'numeric', timeZone: 'UTC' }).format(

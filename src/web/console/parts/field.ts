@@ -141,12 +141,12 @@ export function Check({ label, checked, onChange, hint, disabled = false }: Chec
 /** The buttons and forms whose act has not ended. Handlers cannot keep this, because each drawing makes new ones. */
 const busy = new WeakSet<EventTarget>();
 
-/** Leads to the first faulty field, or else back from nowhere: a button that was disabled meanwhile has lost the focus. */
+/** Leads to the first faulty field, or else back from nowhere: a button that was disabled or removed has lost the focus. */
 function settleFocus(form: HTMLFormElement, before: Element | null): void {
   const faulty = form.querySelector<HTMLElement>('.wrong :is(input, select, textarea):enabled');
-  const isLost = document.activeElement === document.body && before instanceof HTMLElement;
+  const next = before?.isConnected ? before : form.querySelector('button.main');
   if (faulty) faulty.focus();
-  else if (isLost && before.isConnected) before.focus();
+  else if (document.activeElement === document.body && next instanceof HTMLElement) next.focus();
 }
 
 /** Runs once, even at a double click. In a form that is still open afterwards, the focus is where one goes on. */

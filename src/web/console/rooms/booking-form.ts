@@ -13,6 +13,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox } from '../parts/refused.ts';
 import { gone, refusalIn, type Stale, StaleBox } from '../parts/stale.ts';
 import { person } from '../session.ts';
+import { conflictTexts } from '../texts/conflicts.ts';
 import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
 import { changeBooking, createBooking, type Sent } from './book.ts';
@@ -25,7 +26,7 @@ import { Organizer } from './organizer.ts';
 import { daysOf, ruleOf } from './repeat.ts';
 import { RepeatFields } from './repeat-fields.ts';
 import { scopeField } from './scope-field.ts';
-import { type Booking, instant, type Room, type Store } from './store.ts';
+import { type Booking, instant, isActive, type Room, type Store } from './store.ts';
 
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
@@ -62,14 +63,22 @@ function useWanted(draft: Draft, zoneOf: (roomId: string) => string) {
       return { ...last, ...Object.fromEntries(values.filter(([field]) => !isEdited(field))) };
     });
   }
-  return { base, before, wanted, idempotencyKey, set, rebase };
+  /** Continues with a new booking of the same content, for the same person. */
+  function detach({ organizer }: Booking): void {
+    setBase((last) => ({ ...last, booking: undefined }));
+    const { personId: id, displayName: typed = '' } = organizer ?? {};
+    set({ scope: 'This', whom: id && id !== person.value?.id ? { typed, id } : {} });
+  }
+  return { base, before, wanted, idempotencyKey, set, rebase, detach };
 }
 
 export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, onClose }) => {
   const roomOf = (id: string) => rooms.find((room) => room.id === id) ?? { id, name: '', timeZone: 'UTC' };
   const zoneOf = (id: string) => roomOf(id).timeZone;
-  const { base, before, wanted, idempotencyKey, set, rebase } = useWanted(draft, zoneOf);
+  const { base, before, wanted, idempotencyKey, set, rebase, detach } = useWanted(draft, zoneOf);
   const { booking } = base;
+  // Others may have ended it meanwhile, which nothing takes back.
+  const ended = booking && !isActive(booking) && conflictTexts()[`Booking${booking.status}`];
   const { roomId, from, to, subject, description, isPrivate, repeat, on, until, whom, block, scope } = wanted;
   const [refusal, setRefusal] = useState<Refusal>();
   const [stale, setStale] = useState<Stale>();
@@ -96,7 +105,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     if (!now) return setStale(gone);
     store.hear(now);
     rebase(draftOf(now));
-    setStale({ isGone: false, tell: () => [changeBetween(before, now)] });
+    setStale(isActive(now) ? { isGone: false, tell: () => [changeBetween(before, now)] } : undefined);
   }
   async function takeRefusal(refused: Refusal): Promise<void> {
     if (booking) {
@@ -111,7 +120,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   }
   async function send(changes: Partial<Sent> = {}): Promise<void> {
     setTried(true);
-    if (isBusy || isBackwards || isShort || whom.unknown) return;
+    if (isBusy || ended || isBackwards || isShort || whom.unknown) return;
     const sent = {
       room: roomOf(roomId),
       range: { start: instant(start), end: instant(end) },
@@ -144,6 +153,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const form = html`
     <form onSubmit=${submit(() => send())}>
       ${stale && h(StaleBox, { stale })}
+      ${ended && html`<p class="stale" role="alert">${ended}</p>`}
       ${h(Field, { label: labels().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: longest.subject, fault: faultAt(refusal, 'subject') })}
       ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
       ${h(BookingTimes, { wanted: { roomId, day, lastDay, from, to, block, scope }, timeZone, start, end, refusal, set })}
@@ -158,7 +168,11 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       ${h(RefusedBox, { refusal, fields: fieldNames })}
       ${refusal && h(ConflictList, { refusal, timeZone, nameOf: (id) => roomOf(id).name, onTake: take, onSkip: maySkip && sendSkipping })}
       <div class="buttons end">
-        <button class="main" disabled=${isBusy}>${booking ? t().save : t().book}</button>
+        ${
+          booking && ended
+            ? html`<button type="button" class="main" key="anew" onClick=${once(() => detach(booking))}>${t().bookAnew}</button>`
+            : html`<button class="main" key="send" disabled=${isBusy || stale?.isGone}>${booking ? t().save : t().book}</button>`
+        }
       </div>
     </form>
   `;

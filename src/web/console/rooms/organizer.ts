@@ -6,14 +6,14 @@ import { line } from '../../bidi.ts';
 import { ask, pages } from '../client.ts';
 import { BookersForOthersDocument, OrganizersDocument } from '../generated/graphql.ts';
 import { useAsked } from '../parts/asked.ts';
-import { Field } from '../parts/field.ts';
+import { Field, type FieldProperties } from '../parts/field.ts';
 import { type Component, h } from '../parts/html.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/rooms.ts';
 
 /** `unknown`: no person has the typed name. */
 export type ForWhom = { typed?: string; id?: string; unknown?: true };
-type OrganizerProperties = { whom: ForWhom; onChange: (whom: ForWhom) => void; fault: string | undefined };
+type OrganizerProperties = { whom: ForWhom; onChange: (whom: ForWhom) => void; fault: FieldProperties['fault'] };
 
 /** Whether the viewer is an Admin, or a policy allows it. */
 async function mayBookForOthers(stop: AbortSignal): Promise<boolean> {
@@ -47,7 +47,9 @@ export const Organizer: Component<OrganizerProperties> = ({ whom, onChange, faul
       const found = await readOrganizers(sought, stop);
       const names = new Map([...known, ...(found ?? []).map(({ text, id }) => [text.toLowerCase(), id] as const)]);
       setKnown(names);
-      tell(typed, names);
+      // Who may not book for others books for themselves, whatever the form has said before.
+      if (found) tell(typed, names);
+      else onChange({});
       return found;
     },
     [sought],
