@@ -279,7 +279,14 @@ describeInBrowser('The master data of the console', () => {
     await button('Red').click();
     await button('Retire …').click();
     await field('What shall happen to the bookings?').selectOption('Move');
-    await field('Keep bookings that have a conflict there').check();
+    await button('Retire').click();
+    const refused = admin.page.locator('dialog').getByRole('alert');
+    await refused.getByText('Tick “What does not fit there stays in Red”, or choose another room.').waitFor();
+    expect(await refused.getByRole('listitem').allInnerTexts()).toEqual([
+      expect.stringMatching(/^Chess 1 \(.*\), for the booking that begins on .*\d\d:\d\d$/),
+    ]);
+    await sound();
+    await field('What does not fit there stays in Red').check();
     await button('Retire').click();
     await said('Red is retired. 1 moved. 1 stays there.');
     await call('DELETE', `bookings/${(inTheWay as { Id: number }).Id}`);
@@ -420,6 +427,23 @@ describeInBrowser('The master data of the console', () => {
     await sound();
     await page.keyboard.press('Escape');
     await closed();
+    await call('PUT', path, { Items: [] });
+    await admin.open('?screen=master&part=hours');
+  });
+
+  test('the next weeks show when it really closes, and of several exceptions the one that applies', async () => {
+    const path = `opening-hours/locations/${service.tenant.locationId}/exceptions`;
+    const [day, later] = [3, 5].map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10));
+    const allDay = { Closed: false, Periods: [{ Opens: '10:00', Closes: '10:00' }] };
+    await call('PUT', path, {
+      Items: [
+        { FromDate: day, ToDate: later, Closed: true, Reason: 'Festival' },
+        { FromDate: day, ToDate: day, ...allDay },
+      ],
+    });
+    await admin.open('?screen=master&part=hours');
+    const cell = admin.page.locator('.weeks td', { hasText: '10:00–24:00' });
+    expect((await cell.innerText()).split('\n').slice(1)).toEqual(['10:00–24:00', 'exception']);
     await call('PUT', path, { Items: [] });
     await admin.open('?screen=master&part=hours');
   });
@@ -606,7 +630,7 @@ describeInBrowser('The master data of the console', () => {
     await page.locator('#main').getByText('Grace Hopper').first().waitFor({ state: 'detached' });
     expect((await lessons('JobID=taught-0')).Items).toMatchObject([{ Lehrpersonen: ['E. Noether'] }]);
 
-    await button('Erased person').click();
+    await page.getByRole('button', { name: /^Erased person \d+$/ }).click();
     await page.getByText('they are erased in the same way').waitFor();
     await sound();
     expect(await button('Erase for good').isDisabled()).toBe(true);
@@ -684,9 +708,35 @@ describeInBrowser('The master data of the console', () => {
     await tab('Groups');
     await button('Office').click();
     await button('Delete').click();
-    await page.locator('.toast', { hasText: 'Deleting Office' }).getByLabel('Do it now').click();
-    await page.locator('.toast.fault').last().waitFor();
+    const stays = /^The group “Office” stays: the policy “Staff rooms” names it\. Take it out there first\.$/;
+    const fault = page.locator('dialog .toast.fault, body:not(:has(dialog)) .toast.fault', { hasText: stays });
+    await fault.getByLabel('Close').click();
+    await page.keyboard.press('Escape');
+    await closed();
     await button('Office').waitFor();
+
+    const { Items } = (await call('GET', 'policies')) as { Items: { Id: number; Name: string; MayDecide: number[] }[] };
+    const { Id, MayDecide } = Items.find(({ Name }) => Name === 'Staff rooms')!;
+    await call('PATCH', `policies/${Id}`, { MayDecide: [] });
+    await button('Office').click();
+    await button('Delete').click();
+    const deleting = page.locator('.toast', { hasText: 'Deleting Office' });
+    await deleting.waitFor();
+    await call('PATCH', `policies/${Id}`, { MayDecide });
+    await deleting.getByLabel('Do it now').click();
+    await fault.getByLabel('Close').click();
+    await button('Office').waitFor();
+
+    const room = `resources/${service.tenant.resources[0]?.id}`;
+    await call('PATCH', room, { PolicyId: Id });
+    await tab('Policies');
+    await button('Staff rooms').click();
+    await button('Delete').click();
+    await said(/^The policy “Staff rooms” stays: “Red” has it\. Choose another there first, or none\.$/);
+    await call('PATCH', room, { PolicyId: null });
+    await page.locator('.toast.fault').getByLabel('Close').click();
+    await page.keyboard.press('Escape');
+    await closed();
   });
 
   test('the name and the parameters of the school are changed', async () => {
@@ -947,6 +997,13 @@ describeInBrowser('The master data of the console', () => {
         expect((await alert.locator('li').allInnerTexts()).toSorted()).toEqual(words.toSorted());
         await isSound();
       }
+    });
+
+    test('an erased person has a German name, with its number', async () => {
+      await german.open('?screen=master&part=persons');
+      await german.page.getByRole('button', { name: /^Gelöschte Person \d+$/ }).waitFor();
+      expect(await german.page.getByText('Erased person').count()).toBe(0);
+      await isSound();
     });
 
     test('a record that somebody else has deleted is gone, also after a change', async () => {

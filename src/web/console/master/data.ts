@@ -7,11 +7,13 @@ import {
   MasterLocationsDocument,
   type MasterPersonFragment,
   MasterPersonsDocument,
+  MasterPoliciesDocument,
   type MasterRoomFragment,
   MasterRoomsDocument,
   type PersonFilter,
   PolicyNamesDocument,
 } from '../generated/graphql.ts';
+import { locale } from '../look.ts';
 import { t } from '../texts/master.ts';
 
 export type Room = MasterRoomFragment;
@@ -38,6 +40,9 @@ export const readRooms = (stop?: AbortSignal): Promise<Room[]> =>
 export const readPolicyNames = (stop?: AbortSignal): Promise<Named[]> =>
   readAll(async (after) => (await ask(PolicyNamesDocument, { after }, stop)).policies);
 
+export const readPolicies = (stop?: AbortSignal) =>
+  readAll(async (after) => (await ask(MasterPoliciesDocument, { after }, stop)).policies);
+
 export const readPersons = (filter: PersonFilter, stop?: AbortSignal): Promise<Person[]> =>
   readAll(async (after) => (await ask(MasterPersonsDocument, { filter, after }, stop)).persons);
 
@@ -54,7 +59,18 @@ export const readGroups = (stop?: AbortSignal) =>
 export const nameIn = (list: readonly Named[], id: string | null | undefined): string =>
   list.find((each) => each.id === id)?.name ?? '';
 
+/** How many records a text names. */
+const mostNamed = 5;
+export const namesOf = (list: readonly { name: string }[]): string =>
+  new Intl.ListFormat(locale.value).format([
+    ...list.slice(0, mostNamed).map(({ name }) => t().quoted(name)),
+    ...(list.length > mostNamed ? [t().others(list.length - mostNamed)] : []),
+  ]);
+
 export const choicesOf = (list: readonly Named[]) => list.map(({ id, name }) => ({ value: id, text: name }));
+
+/** The members of a policy that name groups. */
+export const groupLists = ['maySee', 'mayBook', 'maySkipApproval', 'mayDecide', 'mayBookForOthers'] as const;
 
 /** How much of a booking is written into calendars of mail servers, what becomes of edits there, and whether items without a room are declined. */
 const calendarRules = {

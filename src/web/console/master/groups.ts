@@ -15,8 +15,8 @@ import { type Component, h, html } from '../parts/html.ts';
 import { nameColumn } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { t } from '../texts/persons.ts';
-import { choicesOf, nameIn, type Person, readGroups, readPersons } from './data.ts';
-import { useDeletion } from './delete.ts';
+import { choicesOf, groupLists, nameIn, namesOf, type Person, readGroups, readPersons, readPolicies } from './data.ts';
+import { type Deletable, useDeletion } from './delete.ts';
 import { deleteButton, listTools, nameField, recordTable } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
@@ -34,7 +34,7 @@ type FormProperties = {
   group: Group | null;
   persons: readonly Person[];
   onSaved: () => void;
-  onDelete: (group: Group) => void;
+  onDelete: (group: Group) => unknown;
   onClose: () => void;
 };
 
@@ -84,6 +84,12 @@ const GroupForm: Component<FormProperties> = ({ group, persons, onSaved, onDelet
   });
 };
 
+/** Policies that name a group keep it. */
+async function sayUse({ id, name }: Deletable): Promise<string | undefined> {
+  const naming = (await readPolicies()).filter((policy) => groupLists.some((list) => policy[list].includes(id)));
+  return naming.length > 0 ? t().groupStays(name, namesOf(naming), naming.length) : undefined;
+}
+
 export const Screen: Component<object> = () => {
   const { record } = place.value;
   const asked = useAsked(readGroups, []);
@@ -92,7 +98,7 @@ export const Screen: Component<object> = () => {
   const choice = useAsked(async (stop) => (isForm ? await readPersons({}, stop) : []), [isForm]);
   const isOpened = record !== undefined && record !== 'new';
   const opened = useAsked(async () => (isOpened ? await membersOf(record) : []), [record]);
-  const { hidden, remove, close } = useDeletion((which) => act(DeleteGroupDocument, which), asked.reload);
+  const { hidden, remove, close } = useDeletion((which) => act(DeleteGroupDocument, which), asked.reload, sayUse);
   return html`
     <div class="form">
       ${listTools(t().newGroup, t().groupsHint)}

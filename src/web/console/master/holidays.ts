@@ -70,7 +70,7 @@ type FormProperties = {
   calendar: Calendar | null;
   locations: readonly Location[];
   onSaved: () => void;
-  onDelete: (calendar: Calendar) => void;
+  onDelete: (calendar: Calendar) => unknown;
   onClose: () => void;
 };
 

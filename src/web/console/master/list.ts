@@ -2,7 +2,7 @@
 import { longest } from '../../../names.ts';
 import { go } from '../address.ts';
 import { addressOf, type Refusal } from '../client.ts';
-import { Field, type FieldProperties } from '../parts/field.ts';
+import { Field, type FieldProperties, once } from '../parts/field.ts';
 import { h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { type TableProperties, table } from '../parts/table.ts';
@@ -61,5 +61,5 @@ export const nameField = (draft: TypedDraft<{ name: string }>) =>
   memberField(draft, 'name', { required: true, autofocus: true, maxLength: longest.name });
 
 /** Nothing for a record that is new. */
-export const deleteButton = <Read>(record: Read | null, onDelete: (record: Read) => void) =>
-  record && html`<button type="button" class="danger" onClick=${() => onDelete(record)}>${t().delete}</button>`;
+export const deleteButton = <Read>(record: Read | null, onDelete: (record: Read) => unknown) =>
+  record && html`<button type="button" class="danger" onClick=${once(() => onDelete(record))}>${t().delete}</button>`;

@@ -6,7 +6,6 @@ import {
   type ChangePolicyInput,
   CreatePolicyDocument,
   DeletePolicyDocument,
-  MasterPoliciesDocument,
   MasterPolicyDocument,
   type MasterPolicyFragment,
 } from '../generated/graphql.ts';
@@ -18,15 +17,24 @@ import { nameColumn } from '../parts/table.ts';
 import { t as shared } from '../texts/master.ts';
 import { labels } from '../texts/members.ts';
 import { t } from '../texts/persons.ts';
-import { type Named, nameIn, numberOf, readAll, readGroups, textOf } from './data.ts';
-import { useDeletion } from './delete.ts';
+import {
+  groupLists,
+  type Named,
+  nameIn,
+  namesOf,
+  numberOf,
+  readGroups,
+  readPolicies,
+  readRooms,
+  textOf,
+} from './data.ts';
+import { type Deletable, useDeletion } from './delete.ts';
 import { deleteButton, listTools, nameField, recordTable } from './list.ts';
 import { RecordDialog, useRecord } from './record.ts';
 
 type Policy = MasterPolicyFragment;
-const lists = ['maySee', 'mayBook', 'maySkipApproval', 'mayDecide', 'mayBookForOthers'] as const;
 const limits = ['leadMinutes', 'aheadDays', 'longestMinutes', 'quotaBookingsPerWeek', 'quotaMinutesPerWeek'] as const;
-type Values = { name: string; needsApproval: boolean } & Record<(typeof lists)[number], readonly string[]> &
+type Values = { name: string; needsApproval: boolean } & Record<(typeof groupLists)[number], readonly string[]> &
   Record<(typeof limits)[number], string>;
 
 const valuesOf = (read: Policy | null): Values => ({
@@ -69,7 +77,7 @@ type FormProperties = {
   policy: Policy | null;
   groups: readonly Named[];
   onSaved: () => void;
-  onDelete: (policy: Policy) => void;
+  onDelete: (policy: Policy) => unknown;
   onClose: () => void;
 };
 
@@ -84,8 +92,8 @@ const PolicyForm: Component<FormProperties> = ({ policy, groups, onSaved, onDele
     onSaved,
   });
   const { base, values, set, refusal } = draft;
-  const shown = values.needsApproval ? lists : lists.filter((list) => list !== 'maySkipApproval');
-  const toggle = (list: (typeof lists)[number], id: string) => (checked: boolean) =>
+  const shown = values.needsApproval ? groupLists : groupLists.filter((list) => list !== 'maySkipApproval');
+  const toggle = (list: (typeof groupLists)[number], id: string) => (checked: boolean) =>
     set({ [list]: checked ? [...values[list], id] : values[list].filter((each) => each !== id) });
   return h(RecordDialog, {
     title: base?.name ?? t().newPolicy,
@@ -117,16 +125,19 @@ const PolicyForm: Component<FormProperties> = ({ policy, groups, onSaved, onDele
   });
 };
 
+/** Rooms that have a policy keep it. */
+async function sayUse({ id, name }: Deletable): Promise<string | undefined> {
+  const having = (await readRooms()).filter(({ policyId }) => policyId === id);
+  return having.length > 0 ? t().policyStays(name, namesOf(having), having.length) : undefined;
+}
+
 export const Screen: Component<object> = () => {
   const { record } = place.value;
   const asked = useAsked(async (stop) => {
-    const [policies, groups] = await Promise.all([
-      readAll(async (after) => (await ask(MasterPoliciesDocument, { after }, stop)).policies),
-      readGroups(stop),
-    ]);
+    const [policies, groups] = await Promise.all([readPolicies(stop), readGroups(stop)]);
     return { policies, groups };
   }, []);
-  const { hidden, remove, close } = useDeletion((which) => act(DeletePolicyDocument, which), asked.reload);
+  const { hidden, remove, close } = useDeletion((which) => act(DeletePolicyDocument, which), asked.reload, sayUse);
   return html`
     <div class="form">
       ${listTools(t().newPolicy, t().policiesHint)}

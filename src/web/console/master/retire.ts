@@ -1,9 +1,10 @@
 /** Retiring a room: what is still to come there, then what becomes of it. */
 import { useState } from 'preact/hooks';
 import { line } from '../../bidi.ts';
-import { act, ask, type Refusal } from '../client.ts';
+import { act, ask, type Conflict, type Refusal } from '../client.ts';
 import { moment, rangeIn } from '../clock.ts';
 import {
+  type BookingKind,
   ChangeResourceDocument,
   type FutureBookings,
   RetirementPreviewDocument,
@@ -16,6 +17,7 @@ import { type Component, h, html } from '../parts/html.ts';
 import { faultAt, RefusedBox, toastRefusal } from '../parts/refused.ts';
 import { toast } from '../parts/toast.ts';
 import { t } from '../texts/master.ts';
+import { t as bookings } from '../texts/rooms.ts';
 import { t as shell } from '../texts/shell.ts';
 import { type Location, nameIn, type Room } from './data.ts';
 
@@ -28,7 +30,25 @@ type RetirementProperties = {
 };
 
 const counted = ['bookings', 'series', 'blocks', 'lessons', 'mailItems', 'displays'] as const;
+/** The most conflicts that are named. */
+const mostNamed = 8;
 const futures: readonly FutureBookings[] = ['Keep', 'Cancel', 'Move'];
+
+type InTheWayProperties = { conflicts: readonly Conflict[]; room: Room; rooms: readonly Room[]; timeZone: string };
+
+/** Why bookings cannot move, and what helps here, where nobody can choose another time. */
+const InTheWay: Component<InTheWayProperties> = ({ conflicts, room, rooms, timeZone }) => html`
+  <div class="refused" role="alert">
+    <p>${t().inTheWay(conflicts.length)}</p>
+    <ul>${conflicts
+      .slice(0, mostNamed)
+      .map(
+        ({ subject, kind, resourceId, start, end, wantedStart }) =>
+          html`<li>${subject ?? bookings().kinds[kind as BookingKind] ?? kind} (${nameIn(rooms, resourceId)}, ${rangeIn(timeZone, start, end)}), ${t().hits(moment(wantedStart, timeZone))}</li>`,
+      )}</ul>
+    <p>${t().cannotMove(t().skipOccupied(room.name))}</p>
+  </div>
+`;
 
 export const Retirement: Component<RetirementProperties> = ({ room, rooms, locations, onDone, onClose }) => {
   const { id, name, locationId, active } = room;
@@ -74,6 +94,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
     onDone();
     onClose();
   }
+  const conflicts = refusal?.conflicts ?? [];
   const body = showAsked(asked, (preview) => {
     if (!preview) return html`<p>${shell().stale.isGone}</p>`;
     const there = counted.filter((what) => preview[what] > 0);
@@ -106,21 +127,9 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
           futureBookings === 'Move' &&
           html`
           ${h(Field, { label: t().moveTo, value: target, onInput: setTarget, choices: others.map((other) => ({ value: other.id, text: line`${other.name} · ${nameIn(locations, other.locationId)}` })), fault: faultAt(refusal, 'resourceId') })}
-          ${h(Check, { label: t().skipOccupied, checked: skips, onChange: setSkips })}`
+          ${h(Check, { label: t().skipOccupied(name), checked: skips, onChange: setSkips })}`
         }
-        ${h(RefusedBox, { refusal, fields: ['resourceId'] })}
-        ${
-          refusal &&
-          refusal.conflicts.length > 0 &&
-          html`
-          <p>${t().inTheWay(refusal.conflicts.length)}</p>
-          <ul>${refusal.conflicts
-            .slice(0, 8)
-            .map(
-              ({ subject, kind, resourceId: at, start, end }) =>
-                html`<li>${subject ?? kind} (${nameIn(rooms, at)}, ${rangeIn(timeZone, start, end)})</li>`,
-            )}</ul>`
-        }
+        ${conflicts.length === 0 ? h(RefusedBox, { refusal, fields: ['resourceId'] }) : h(InTheWay, { conflicts, room, rooms, timeZone })}
         ${
           (active || hasBookings) &&
           html`<div class="buttons end">

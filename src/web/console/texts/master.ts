@@ -21,6 +21,8 @@ export const t = texts(
     delete: 'Löschen',
     willDelete: (name: string) => `${name} wird gelöscht …`,
     deleted: (name: string) => `${name} ist gelöscht.`,
+    quoted: (name: string) => `„${name}“`,
+    others: (n: number) => `${n} weitere`,
     usersMayImport: 'Auch Benutzer importieren, ändern und löschen Lektionen',
     calendarRules: {
       Off: 'nichts von dem, was hier gebucht ist',
@@ -105,7 +107,9 @@ export const t = texts(
       Move: 'in einen anderen Raum verlegen',
     },
     moveTo: 'Nach',
-    skipOccupied: 'Was dort belegt ist, stehen lassen',
+    skipOccupied: (room: string) => `Was dort nicht hineinpasst, bleibt in ${room}`,
+    cannotMove: (skip: string) => `Kreuzen Sie „${skip}“ an, oder wählen Sie einen anderen Raum.`,
+    hits: (start: string) => `für den Termin, der am ${start} beginnt`,
     inTheWay: (n: number) => (n === 1 ? 'Dort ist ein Termin im Weg:' : `Dort sind ${n} Termine im Weg:`),
     retireNow: 'Außer Betrieb nehmen',
     retiredNow: (name: string, cancelled: number, moved: number, kept: number) =>
@@ -137,6 +141,8 @@ export const t = texts(
     delete: 'Delete',
     willDelete: (name: string) => `Deleting ${name} …`,
     deleted: (name: string) => `${name} is deleted.`,
+    quoted: (name: string) => `“${name}”`,
+    others: (n: number) => (n === 1 ? '1 other' : `${n} others`),
     usersMayImport: 'Users may also import, change and delete lessons',
     calendarRules: {
       Off: 'nothing of what is booked here',
@@ -216,7 +222,9 @@ export const t = texts(
     whatThen: 'What shall happen to the bookings?',
     futures: { Keep: 'keep them', Cancel: 'cancel them, blocks too', Move: 'move them to another room' },
     moveTo: 'To',
-    skipOccupied: 'Keep bookings that have a conflict there',
+    skipOccupied: (room: string) => `What does not fit there stays in ${room}`,
+    cannotMove: (skip: string) => `Tick “${skip}”, or choose another room.`,
+    hits: (start: string) => `for the booking that begins on ${start}`,
     inTheWay: (n: number) => (n === 1 ? 'One booking there is in the way:' : `${n} bookings there are in the way:`),
     retireNow: 'Retire',
     retiredNow: (name, cancelled, moved, kept) =>

@@ -61,6 +61,8 @@ export const t = texts(
     newGroup: 'Neue Gruppe',
     noGroups: 'Noch gibt es keine Gruppe. Gruppen fassen Personen zusammen, für die Regeln gelten.',
     groupsHint: 'Regeln nennen Gruppen: wer sieht, wer bucht, wer entscheidet.',
+    groupStays: (group: string, policies: string, n: number) =>
+      `Die Gruppe „${group}“ bleibt: ${n === 1 ? `Die Regel ${policies} nennt` : `Die Regeln ${policies} nennen`} sie. Nehmen Sie sie dort zuerst heraus.`,
     members: (n: number) => (n === 1 ? '1 Mitglied' : `${n} Mitglieder`),
     addMember: 'Aufnehmen',
     choose: 'Person wählen …',
@@ -69,6 +71,8 @@ export const t = texts(
     newPolicy: 'Neue Regel',
     noPolicies: 'Noch gibt es keine Regel: Alle sehen und buchen alle Räume.',
     policiesHint: 'Ein Raum hat eine Regel oder keine; ohne Regel sehen und buchen ihn alle.',
+    policyStays: (policy: string, rooms: string, n: number) =>
+      `Die Regel „${policy}“ bleibt: ${rooms} ${n === 1 ? 'hat' : 'haben'} sie. Wählen Sie dort zuerst eine andere, oder keine.`,
     means: 'Das heißt',
     lists: {
       maySee: 'Wer sieht die Räume? (niemand angekreuzt: alle)',
@@ -151,6 +155,8 @@ export const t = texts(
     newGroup: 'New group',
     noGroups: 'There is no group yet. Groups hold persons who get rights by policies.',
     groupsHint: 'Policies name groups: who sees, who books, who decides.',
+    groupStays: (group: string, policies: string, n: number) =>
+      `The group “${group}” stays: ${n === 1 ? `the policy ${policies} names` : `the policies ${policies} name`} it. Take it out there first.`,
     members: (n: number) => (n === 1 ? '1 member' : `${n} members`),
     addMember: 'Add',
     choose: 'Choose a person …',
@@ -159,6 +165,8 @@ export const t = texts(
     newPolicy: 'New policy',
     noPolicies: 'There is no policy yet: everybody sees and books all rooms.',
     policiesHint: 'A room has one policy or none; without one everybody sees and books it.',
+    policyStays: (policy: string, rooms: string, n: number) =>
+      `The policy “${policy}” stays: ${rooms} ${n === 1 ? 'has' : 'have'} it. Choose another there first, or none.`,
     means: 'This means',
     lists: {
       maySee: 'Who sees the rooms? (nobody ticked: everybody)',
