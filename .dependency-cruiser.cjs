@@ -234,7 +234,7 @@ module.exports = {
     onlyTo('page', '^src/web/([^/]+)/', [
       '^src/web/$1/',
       '^src/web/(sign-in\\.js|(bidi|ink|random-key|retry-after|room-states|zone-names)\\.ts)$',
-      '^src/(names|bookings/walk-in|displays/state|time/(clock-changes|days)|timetable-files/(cells|headings|text))\\.ts$',
+      '^src/(names|bookings/walk-in|displays/state|time/(clock-changes|days|durations)|timetable-files/(cells|headings|text))\\.ts$',
     ]),
     {
       name: 'no-index',

@@ -1,7 +1,8 @@
 /**
  * The state of a room, computed from its schedule. The server and the pages of the signs run this same file, so that a sign
- * without network still changes on time; it is pure and imports nothing. Instants are milliseconds since 1970.
+ * without network still changes on time; it is pure. Instants are milliseconds since 1970.
  */
+import { minute } from '../time/durations.ts';
 
 export type RoomStatus =
   | 'FREE'
@@ -87,7 +88,6 @@ export type RoomState<Slot extends TimedSlot = TimedSlot> = {
   nextChangeAt: number | null;
 };
 
-const minute = 60_000;
 /** How long before its end a booking is "ending soon". */
 export const endsSoon = 10 * minute;
 /** How long before the next booking a free room is "starting soon". */

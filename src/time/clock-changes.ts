@@ -1,5 +1,6 @@
 /** Local times that the clocks of a zone skip or show twice, as they go forward or back. Pure, for pages too. */
-const minute = 60_000;
+import { minute } from './durations.ts';
+
 const day = 1_440 * minute;
 /** Longer than clocks have been set back at once since 1970, and shorter than the time between two changes. */
 const near = 720 * minute;

@@ -14,6 +14,7 @@ const conditions = new Set(['browser', 'import', 'default']);
 /** Modules that the console and the pages of the signs share. */
 export const shared = [
   'time/clock-changes.ts',
+  'time/durations.ts',
   'web/bidi.ts',
   'web/ink.ts',
   'web/random-key.ts',

@@ -253,7 +253,8 @@ export async function* pages<Node>(
 type Problem = { __typename: `${string}Problem` };
 type RootField<Result> = Result[keyof Result];
 export type Done<Result> = Exclude<RootField<Result>, Problem>;
-export type Outcome<Result> = { done: Done<Result>; refused?: never } | { refused: Refusal; done?: never };
+export type Answer<Done> = { done: Done; refused?: never } | { refused: Refusal; done?: never };
+export type Outcome<Result> = Answer<Done<Result>>;
 
 const underWay = new Map<string, Promise<unknown>>();
 

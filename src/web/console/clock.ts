@@ -1,10 +1,10 @@
 /** Local clock times of the rooms' zones, which need not be the browser's. */
 import { instantOf as findInstant, isShownTwice } from '../../time/clock-changes.ts';
-import { minutesOf } from '../../time/days.ts';
+import { addDays, dateText, dayLength, isoWeekdayOf, minutesOf, readDate } from '../../time/days.ts';
+import { minute } from '../../time/durations.ts';
 import { named, zoneName } from '../zone-names.ts';
 import { locale } from './look.ts';
 
-export const minute = 60_000;
 export const dayMinutes = 1440;
 
 const kept = new Map<string, Intl.DateTimeFormat>();
@@ -43,7 +43,7 @@ export const dayAt = (timeZone: string, at: number): string =>
 /** Minutes since local midnight, by the clock. */
 export function minutesAt(timeZone: string, at: number): number {
   const local = at + offsetAt(timeZone, at) * minute;
-  return Math.floor((local % (dayMinutes * minute)) / minute);
+  return Math.floor((local % dayLength) / minute);
 }
 
 const millisecondsAhead = (timeZone: string) => (at: number) => offsetAt(timeZone, at) * minute;
@@ -52,19 +52,19 @@ const millisecondsAhead = (timeZone: string) => (at: number) => offsetAt(timeZon
 export const instantOf = (timeZone: string, day: string, minutes: number): number =>
   findInstant(millisecondsAhead(timeZone), Date.parse(`${day}T00:00:00Z`) + minutes * minute);
 
-export const addDays = (day: string, days: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + days * dayMinutes * minute).toISOString().slice(0, 10);
-
 export const daysBetween = (from: string, to: string): number =>
-  Math.round((Date.parse(to) - Date.parse(from)) / (dayMinutes * minute));
+  Math.round((Date.parse(to) - Date.parse(from)) / dayLength);
 
-/** From 0, Monday, to 6, Sunday. */
-export const weekdayOf = (day: string): number => (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7;
+/** From 1, Monday, to 7, Sunday. */
+export const weekdayOf = (day: string): number => isoWeekdayOf(readDate(day));
 /** The Monday of the week. */
-export const mondayOf = (day: string): string => addDays(day, -weekdayOf(day));
+export const mondayOf = (day: string): string => addDays(day, 1 - weekdayOf(day));
 
-export const isDay = (text: string | undefined): text is string =>
-  text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+/** Whether a text is a date of the calendar, which 2026-02-30 is not. */
+export function isDay(text: string | undefined): text is string {
+  const at = text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(at) && dateText(at / dayLength) === text;
+}
 
 const two = (n: number) => String(Math.floor(n)).padStart(2, '0');
 
@@ -78,11 +78,11 @@ const changes = new Map<string, boolean>();
 
 /** Whether the clocks of a zone change around that day; cached, because a page shows thousands of times. */
 function isNearChange(timeZone: string, at: number): boolean {
-  const day = Math.floor(at / (dayMinutes * minute));
+  const day = Math.floor(at / dayLength);
   const key = `${timeZone} ${day}`;
   let known = changes.get(key);
   if (known === undefined) {
-    const [before, after] = [(day - 1) * dayMinutes * minute, (day + 2) * dayMinutes * minute];
+    const [before, after] = [(day - 1) * dayLength, (day + 2) * dayLength];
     changes.set(key, (known = offsetAt(timeZone, before) !== offsetAt(timeZone, after)));
   }
   return known;
@@ -111,6 +111,9 @@ export const momentText = (timeZone: string, at: number): string =>
 /** An instant of the API for people, in the viewer's zone unless another is given. */
 export const moment = (at: string, timeZone = ownZone): string => momentText(timeZone, Date.parse(at));
 
+/** A moment in the viewer's zone, or what is said without one. */
+export const momentOr = (at: string | null | undefined, otherwise = ''): string => (at ? moment(at) : otherwise);
+
 /** A range of instants; its end has a date if that differs from the date of the start. */
 export const rangeIn = (timeZone: string, start: string, end: string): string => {
   const [from, to] = [Date.parse(start), Date.parse(end)];
@@ -137,7 +140,7 @@ export const fromInput = (timeZone: string, text: string): number =>
 /** Turns instants into minutes since the local midnight of a day. The days share one offset unless the clocks change in them. */
 export function makeRuler(timeZone: string, day: string, days: number): (at: number) => number {
   const start = Date.parse(`${day}T00:00:00Z`);
-  const [before, after] = [start - dayMinutes * minute, start + (days + 1) * dayMinutes * minute];
+  const [before, after] = [start - dayLength, start + (days + 1) * dayLength];
   const offset = offsetAt(timeZone, before);
   const isConstant = offset === offsetAt(timeZone, after);
   return (at) => (at - start) / minute + (isConstant ? offset : offsetAt(timeZone, at));

@@ -1,8 +1,9 @@
 /** Who is signed in. The credential is a cookie that scripts cannot read; this module knows only what the page shows. */
+
 import { signal } from '@preact/signals';
+import { minute } from '../../time/durations.ts';
 import { go, place } from './address.ts';
 import { ask, call, isSessionLost, mandator, type Refusal, Refused, readAnswer, refusalOf } from './client.ts';
-import { minute } from './clock.ts';
 import { MeDocument, type MeQuery, type Role } from './generated/graphql.ts';
 
 export type Person = Omit<MeQuery['me'], 'groups'> & {
@@ -15,6 +16,8 @@ export type Options = { Pin: boolean; Provider: { Name: string; Start: string } 
 /** Null: not signed in. Undefined: not known yet. */
 export const person = signal<Person | null | undefined>(undefined);
 export const options = signal<Options>({ Pin: true, Provider: null });
+/** Whose the things are that this browser stores. */
+export const ownerKey = (): string => `${mandator} ${person.value?.id}`;
 /** Why a sign-in at the provider has failed. */
 export const providerFault = signal<{ code: string; traceId?: string | undefined } | null>(null);
 
@@ -89,12 +92,12 @@ async function welcome(answer: Response): Promise<void> {
     person.value = Person.Role === 'Display' ? displayOf(session) : await readPerson();
 }
 
-const returnPlace = 'roomgate return';
+const storageKey = 'roomgate return';
 /** Keeps the address while the person signs in at the provider. */
-export const keepPlace = (): void => sessionStorage.setItem(returnPlace, location.search);
+export const keepPlace = (): void => sessionStorage.setItem(storageKey, location.search);
 function returnToPlace(): void {
-  const search = sessionStorage.getItem(returnPlace);
-  sessionStorage.removeItem(returnPlace);
+  const search = sessionStorage.getItem(storageKey);
+  sessionStorage.removeItem(storageKey);
   if (search && !location.search) go(Object.fromEntries(new URLSearchParams(search)), 'replace');
 }
 

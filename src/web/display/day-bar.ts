@@ -1,4 +1,5 @@
 /** Positions on a bar of time, in percent of its length. */
+import { hour } from '../../time/durations.ts';
 import { clockTime, instantOf, localDay, localTime } from './clock.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 
@@ -12,8 +13,6 @@ export type Bar = {
   /** Null outside of the bar. */
   now: number | null;
 };
-
-const hour = 3_600_000;
 
 /** The local day of `now`: from opening to closing, and wide enough for its bookings. */
 export function dayBar(snapshot: ShownRoom, now: number): Bar {

@@ -1,4 +1,5 @@
 /** Finds free rooms instead of one that is taken: those of its location that this device may show. */
+import { minute } from '../../time/durations.ts';
 import type { Clock } from './clock.ts';
 import { callGraphql } from './device.ts';
 import { documents, parseInstants, readSnapshot, type SentSnapshot, type ShownRoom } from './frames.ts';
@@ -7,7 +8,6 @@ import { lookAt } from './sight.ts';
 
 export type FreeRoom = { id: string; name: string; until: number };
 
-const minute = 60_000;
 const most = 3;
 const shortest = 15 * minute;
 

@@ -1,5 +1,6 @@
 /** What can be done at the door now. */
 import { longestMinutes, shortestMinutes } from '../../bookings/walk-in.ts';
+import { minute } from '../../time/durations.ts';
 import type { ShownRoom, ShownSlot } from './frames.ts';
 import type { Sight } from './sight.ts';
 
@@ -11,7 +12,6 @@ export type Offer =
   | { act: 'extend'; slot: ShownSlot; minutes: number }
   | { act: 'end'; slot: ShownSlot };
 
-const minute = 60_000;
 
 /** In the order in which they are shown. */
 export function offersAt(snapshot: ShownRoom, sight: Sight, now: number): Offer[] {

@@ -25,7 +25,7 @@ export const mostKept = 20;
 const retryAfterMs = 30_000;
 
 export function openReports(session: Session): Reports {
-  const place = `roomgate ${session.tenant} problems`;
+  const storageKey = `roomgate ${session.tenant} problems`;
   const kept: Report[] = readKept();
   let sending: Promise<Map<string, Outcome>> | undefined;
   let retryAt = 0;
@@ -34,13 +34,13 @@ export function openReports(session: Session): Reports {
 
   function readKept(): Report[] {
     try {
-      return (JSON.parse(memory.get(place) ?? '[]') as Report[]).slice(0, mostKept);
+      return (JSON.parse(memory.get(storageKey) ?? '[]') as Report[]).slice(0, mostKept);
     } catch {
       return [];
     }
   }
 
-  const keep = () => memory.set(place, kept.length > 0 ? JSON.stringify(kept) : null);
+  const keep = () => memory.set(storageKey, kept.length > 0 ? JSON.stringify(kept) : null);
 
   function heed(seconds: number | null | undefined): void {
     if (seconds && seconds > 0) askedUntil = performance.now() + Math.min(seconds, longestWait) * 1_000;

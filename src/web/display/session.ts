@@ -36,15 +36,15 @@ export async function openSession() {
   const tenant = new URL('..', location.href).pathname.toLowerCase();
   const parameters = new URLSearchParams(location.search);
   const language = chooseLanguage(parameters.get('lang'), navigator.languages || [navigator.language]);
-  const key = `roomgate ${tenant} token`;
+  const storageKey = `roomgate ${tenant} token`;
   document.documentElement.lang = language;
   const theme = parameters.get('theme');
   // Until the room is known: its clock then decides.
   if (theme) document.documentElement.dataset['theme'] = theme;
   const brought = /[#&]token=([^&]+)/.exec(location.hash)?.[1];
-  let token = brought ? decodeURIComponent(brought) : memory.get(key);
+  let token = brought ? decodeURIComponent(brought) : memory.get(storageKey);
   if (brought) {
-    memory.set(key, token);
+    memory.set(storageKey, token);
     history.replaceState(null, '', location.pathname + location.search);
   }
   return {
@@ -57,10 +57,10 @@ export async function openSession() {
       return token;
     },
     set token(value: string | null) {
-      const stored = memory.get(key);
+      const stored = memory.get(storageKey);
       // Another tab may have been paired meanwhile.
       token = value === null && stored !== token ? stored : value;
-      memory.set(key, token);
+      memory.set(storageKey, token);
     },
     /** Calls the REST API. */
     ask(path: string, init: RequestInit = {}): Promise<Response> {

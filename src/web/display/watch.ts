@@ -68,19 +68,19 @@ export function startWatch(watching: Watching): Watch {
     look: noLook,
     link: undefined,
   };
-  const kept = `roomgate ${session.tenant} ${kind} ${session.id}`;
+  const storageKey = `roomgate ${session.tenant} ${kind} ${session.id}`;
   if (kind === 'sign' && session.token) recall();
-  else memory.set(kept, null);
+  else memory.set(storageKey, null);
   /** The rooms that were sent over this connection: at its first heartbeat, all that are on the board. */
   let sent = new Set<string>();
 
   /** Restores the state from before the page was loaded, unless the device's clock contradicts it. */
   function recall(): void {
-    const { snapshot, ahead } = parseKept(memory.get(kept));
+    const { snapshot, ahead } = parseKept(memory.get(storageKey));
     if (!snapshot || ahead === undefined) return;
     const now = Date.now() - ahead;
     if (now < snapshot.asOf || now > snapshot.asOf + keptForMs) {
-      memory.set(kept, null);
+      memory.set(storageKey, null);
       return;
     }
     clock.hear(now, 0);
@@ -97,7 +97,7 @@ export function startWatch(watching: Watching): Watch {
     keptCursor = snapshot.cursor;
     keptAt = ports.ticks();
     const ahead = Date.now() - (clock.now() ?? Date.now());
-    memory.set(kept, JSON.stringify({ version: version(), snapshot, ahead }));
+    memory.set(storageKey, JSON.stringify({ version: version(), snapshot, ahead }));
   }
 
   function take(frame: ReceivedFrame, first: boolean): boolean {
@@ -212,7 +212,7 @@ export function startWatch(watching: Watching): Watch {
       await follow();
       if (await isUnpaired().catch(() => false)) {
         session.token = null;
-        memory.set(kept, null);
+        memory.set(storageKey, null);
         watch.rooms.clear();
         isTold = false;
         why = session.text.unpaired;

@@ -555,4 +555,10 @@ describeInBrowser('Booking in the console', () => {
     await press();
     await said(/^Gebucht: Keller, .* 22:00–.* 01:00/);
   });
+
+  test('an address with a date that no calendar has shows a day', async () => {
+    await mine.open('?screen=rooms&day=2031-02-30');
+    await mine.page.getByRole('gridcell').first().waitFor();
+    await seen('an address with an impossible date');
+  });
 });

@@ -957,7 +957,7 @@ describeInBrowser('The screen of rooms', () => {
       words: ['FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH;COUNT=4', 'FREQ=DAILY;UNTIL=20270310', 'FREQ=MONTHLY;BYDAY=-1FR;COUNT=3', 'FREQ=YEARLY;COUNT=2'].map(repeat.sayRule),
       monthly: repeat.ruleOf({ repeat: 'monthly', on: [], day: '2027-02-10', until: '2027-05-31' }),
       months: repeat.daysOf({ repeat: 'monthly', on: [], day: '2027-02-10', until: '2027-05-31' }).length,
-      biweekly: repeat.daysOf({ repeat: 'biweekly', on: [0], day: '2027-02-10', until: '2027-03-01' }).length,
+      biweekly: repeat.daysOf({ repeat: 'biweekly', on: [1], day: '2027-02-10', until: '2027-03-01' }).length,
     }))`;
     expect(await mine.page.evaluate(calls)).toEqual({
       lanes: [

@@ -1,9 +1,10 @@
 /** Who changed what: filters in the address, and the values before and after. */
 
 import { useState } from 'preact/hooks';
+import { addDays } from '../../../time/days.ts';
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
-import { addDays, instantOf, isDay, moment, ownZone } from '../clock.ts';
+import { instantOf, isDay, moment, ownZone } from '../clock.ts';
 import { readFirst } from '../first-pages.ts';
 import { type ActFilter, ActingPersonsDocument, ActsDocument, type AuditSubject } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';

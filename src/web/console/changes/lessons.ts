@@ -1,6 +1,7 @@
 /** The lessons of a day and what has changed about each, by class, teacher or room. */
+import { addDays } from '../../../time/days.ts';
 import { ask, pages } from '../client.ts';
-import { addDays, dayAt, dayText, instantOf, ownZone, timeText } from '../clock.ts';
+import { dayAt, dayText, instantOf, ownZone, timeText } from '../clock.ts';
 import { type DayLessonFragment, DayLessonsDocument, type LessonFilter } from '../generated/graphql.ts';
 import { present } from '../present.ts';
 import type { Room } from '../rooms/store.ts';

@@ -1,8 +1,9 @@
 /** The week of a room: its lessons and bookings in a grid with times. It prints on one page in landscape. */
 
+import { addDays } from '../../../time/days.ts';
 import { go } from '../address.ts';
 import { ask, pages } from '../client.ts';
-import { addDays, clockText, dayAt, dayMinutes, dayText, instantOf, makeRuler, mondayOf, timeText } from '../clock.ts';
+import { clockText, dayAt, dayMinutes, dayText, instantOf, makeRuler, mondayOf, timeText } from '../clock.ts';
 import { FollowAllBookingsDocument, type RoomBookingFragment, RoomBookingsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';

@@ -1,5 +1,5 @@
 /** The owner of opening hours, a location or a room, and how its hours are read and written. */
-import { act, ask, type Refusal } from '../client.ts';
+import { type Answer, act, ask } from '../client.ts';
 import {
   type ExceptionsFragment,
   LocationListsDocument,
@@ -14,8 +14,6 @@ import {
   SetRoomRulesDocument,
 } from '../generated/graphql.ts';
 import type { Location, Room } from './data.ts';
-
-type Answer<List> = { done: List; refused?: never } | { refused: Refusal; done?: never };
 
 /** `lastAct` is the latest act that has replaced the list. */
 export type OwnRules = RulesFragment & { lastAct: string | undefined };

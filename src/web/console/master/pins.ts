@@ -1,8 +1,10 @@
 /** The PINs of a person: made, shown once, listed, revoked. */
+
 import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
+import { addDays } from '../../../time/days.ts';
 import { act, ask } from '../client.ts';
-import { addDays, instantOf, moment, ownZone } from '../clock.ts';
+import { instantOf, momentOr, ownZone } from '../clock.ts';
 import {
   CreatePinDocument,
   type MasterPinFragment,
@@ -20,9 +22,6 @@ import { present } from '../present.ts';
 import { labels } from '../texts/members.ts';
 import { t } from '../texts/persons.ts';
 import type { Person } from './data.ts';
-
-/** @param otherwise the text without an instant */
-const whenText = (at: string | null, otherwise: string) => (at ? moment(at) : otherwise);
 
 export const Pins: Component<{ person: Person; onClose: () => void }> = ({ person, onClose }) => {
   const personId = person.id;
@@ -57,7 +56,7 @@ export const Pins: Component<{ person: Person; onClose: () => void }> = ({ perso
           .filter((one) => !isGoing(one))
           .map(
             (pin) => html`<tr key=${pin.id}>
-              <td>${pin.label ?? '–'}</td><td>${whenText(pin.createdAt, '')}</td><td>${whenText(pin.lastUsedAt, t().never)}</td><td>${whenText(pin.expiresAt, t().never)}</td><td>${stateOf(pin)}</td>
+              <td>${pin.label ?? '–'}</td><td>${momentOr(pin.createdAt)}</td><td>${momentOr(pin.lastUsedAt, t().never)}</td><td>${momentOr(pin.expiresAt, t().never)}</td><td>${stateOf(pin)}</td>
             </tr>`,
           )}</tbody>
       </table></div>`,

@@ -1,6 +1,7 @@
 /** The resulting hours of the next weeks: rules, exceptions and holidays together, as the server computes them. */
+import { addDays } from '../../../time/days.ts';
 import { ask } from '../client.ts';
-import { addDays, clockText, dayAt, dayText, minutesAt, mondayOf } from '../clock.ts';
+import { clockText, dayAt, dayText, minutesAt, mondayOf } from '../clock.ts';
 import { ReallyOpenDocument, RoomHoursDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, html } from '../parts/html.ts';

@@ -5,7 +5,7 @@
 
 import { useState } from 'preact/hooks';
 import { memberText, type Names, readNames, valueText } from '../activity/wording.ts';
-import { ask, type Refusal } from '../client.ts';
+import { type Answer, ask, type Refusal } from '../client.ts';
 import { type AuditSubject, LatestActsDocument, type LatestActsQuery } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { submit } from '../parts/field.ts';
@@ -18,7 +18,6 @@ import { t } from '../texts/master.ts';
 import { t as shell } from '../texts/shell.ts';
 
 type Versioned = { id: string; version: number; name: string };
-type Answer<Record> = { done: Record; refused?: never } | { refused: Refusal; done?: never };
 
 export type RecordPlan<Values extends object, Read extends Versioned> = {
   /** Null for a new record. */

@@ -1,7 +1,8 @@
 /** Future bookings that an exception or weekly hours, while they are edited, would leave outside of the opening hours. */
+import { addDays, minutesOf } from '../../../time/days.ts';
 import { addressWith } from '../address.ts';
 import { ask } from '../client.ts';
-import { addDays, dayAt, daysBetween, dayText, instantOf, isDay, moment, weekdayOf } from '../clock.ts';
+import { dayAt, daysBetween, dayText, instantOf, isDay, moment, weekdayOf } from '../clock.ts';
 import {
   BookingsOnDaysDocument,
   type BookingsOnDaysQuery,
@@ -47,7 +48,6 @@ const daysAtOnce = 35;
 /** How long the input must rest before it is examined. */
 const restMs = 250;
 const isTime = (text: string) => /^\d\d:\d\d$/.test(text);
-const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
 
 /** When the exception opens, in the zone. */
 function opened({ fromDate, toDate, closed, periods }: Exception, timeZone: string): Span[] {
@@ -215,7 +215,7 @@ const openedWeekly = (periods: readonly Period[], first: string, timeZone: strin
     periods
       .filter(
         ({ day: weekday, validFrom, validTo }) =>
-          weekday === weekdayOf(day) + 1 && (!validFrom || validFrom <= day) && (!validTo || day <= validTo),
+          weekday === weekdayOf(day) && (!validFrom || validFrom <= day) && (!validTo || day <= validTo),
       )
       .map(({ from, to }) => ({ start: instantOf(timeZone, day, from), end: instantOf(timeZone, day, to) }))
       .sort((one, other) => one.start - other.start),

@@ -3,8 +3,9 @@ import { useRef, useState } from 'preact/hooks';
 import { dayMinutes } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { announce } from '../parts/toast.ts';
+import { snap, step } from '../rooms/geometry.ts';
 import { t } from '../texts/hours.ts';
-import { type Period, periodText, step, weekdays, within } from './week.ts';
+import { type Period, periodText, weekdays, within } from './week.ts';
 
 type GridProperties = {
   periods: readonly Period[];
@@ -20,7 +21,6 @@ type Grip = 'new' | 'move' | 'from' | 'to';
 type Drag = { grip: Grip; before: Period | undefined; now: Period; at: number; hasMoved: boolean };
 
 const edge = 8;
-const snap = (minutes: number) => Math.round(minutes / step) * step;
 const hours = [0, 3, 6, 9, 12, 15, 18, 21, 24];
 
 /** By how many minutes a key moves the opening and the closing. */

@@ -1,14 +1,15 @@
 /** A week of opening hours: the rules of the API as periods of single days, and back. Pure. */
+
 import { minutesOf } from '../../../time/days.ts';
 import { clockText, dayMinutes } from '../clock.ts';
 import type { OpeningRuleInput, RulesFragment } from '../generated/graphql.ts';
+import { step } from '../rooms/geometry.ts';
 
 export type Season = { validFrom: string | null; validTo: string | null };
 /** `day` is from 1, Monday, to 7. `from` and `to` are minutes since its midnight; `to` may lie on the next day. */
 export type Period = Season & { day: number; from: number; to: number };
 
 export const weekdays = [1, 2, 3, 4, 5, 6, 7] as const;
-export const step = 15;
 
 /** The closing in minutes: a time at or before the opening is on the next day. */
 export const closingOf = (from: number, closes: string): number =>

@@ -1,8 +1,10 @@
 /** Tells people why something was refused and what to do, with the trace id to copy. */
+
 import { useRef } from 'preact/hooks';
 import { leadingMembers } from '../../../names.ts';
+import { minute } from '../../../time/durations.ts';
 import type { Refusal } from '../client.ts';
-import { dayAt, dayText, minute, momentText, ownZone } from '../clock.ts';
+import { dayAt, dayText, momentText, ownZone } from '../clock.ts';
 import type { Fault } from '../fault.ts';
 import { language } from '../look.ts';
 import { conflictTexts } from '../texts/conflicts.ts';

@@ -1,11 +1,11 @@
 /** The form that makes a booking or a series, and changes one. A refusal keeps what was typed and offers what would be free. */
 import { useEffect, useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
-import { minutesOf } from '../../../time/days.ts';
+import { addDays, minutesOf } from '../../../time/days.ts';
 import { line } from '../../bidi.ts';
 import { randomKey } from '../../random-key.ts';
 import { type Alternative, ask, hasFault, isUnanswered, type Refusal } from '../client.ts';
-import { addDays, instantOf } from '../clock.ts';
+import { dayMinutes, instantOf } from '../clock.ts';
 import { BookingDetailsDocument } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Check, Field, once, submit } from '../parts/field.ts';
@@ -26,7 +26,7 @@ import { Organizer } from './organizer.ts';
 import { daysOf, ruleOf } from './repeat.ts';
 import { RepeatFields } from './repeat-fields.ts';
 import { scopeField } from './scope-field.ts';
-import { type Booking, instant, isActive, type Room, type Store } from './store.ts';
+import { type Booking, isActive, type Room, type Store, toMinute } from './store.ts';
 
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
@@ -92,7 +92,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   // Times that nobody has changed stay as they are: a repeated hour cannot be entered unambiguously.
   const areKept = timeZone === zoneOf(base.roomId) && [day, lastDay, from, to].join() === Object.values(before).join();
   const start = areKept ? base.start : instantOf(timeZone, day, minutesOf(from));
-  const end = areKept ? base.end : instantOf(timeZone, lastDay, minutesOf(to) || 1440);
+  const end = areKept ? base.end : instantOf(timeZone, lastDay, minutesOf(to) || dayMinutes);
   const isBackwards = end <= start;
   const choice = { repeat, on, day, until };
   const rule = ruleOf(choice);
@@ -123,7 +123,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     if (isBusy || ended || isBackwards || isShort || whom.unknown) return;
     const sent = {
       room: roomOf(roomId),
-      range: { start: instant(start), end: instant(end) },
+      range: { start: toMinute(start), end: toMinute(end) },
       skips: false,
       ...changes,
     };

@@ -1,13 +1,13 @@
 /** The fields for the times of a booking, which are those of the room's zone. */
-import { minutesOf } from '../../../time/days.ts';
+import { addDays, minutesOf } from '../../../time/days.ts';
 import type { Refusal } from '../client.ts';
-import { addDays, clockText, daysBetween, isDay, minutesAt, offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
+import { clockText, daysBetween, isDay, minutesAt, offsetAt, ownZone, rangeIn, timeText } from '../clock.ts';
 import { Field } from '../parts/field.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { faultAt } from '../parts/refused.ts';
 import { t } from '../texts/rooms.ts';
 import type { Wanted } from './draft.ts';
-import { instant } from './store.ts';
+import { toMinute } from './store.ts';
 
 type BookingTimesProperties = {
   wanted: Pick<Wanted, 'roomId' | 'day' | 'lastDay' | 'from' | 'to' | 'block' | 'scope'>;
@@ -37,7 +37,7 @@ export const BookingTimes: Component<BookingTimesProperties> = ({ wanted, timeZo
       ${h(Field, { label: t().from, type: 'time', value: from, onInput: (text) => set({ from: text }), required: true, step: stepOf(from), fault: faultAt(refusal, 'start', timeZone), about })}
       ${h(Field, { label: t().to, type: 'time', value: to, onInput: (text) => set({ to: text }), required: true, step: stepOf(to), fault: isBackwards ? t().endsTooEarly : faultAt(refusal, 'end'), about })}
     </div>
-    ${isElsewhere && !isBackwards && html`<p class="hint">${t().yourTime(rangeIn(ownZone, instant(start), instant(end)))}</p>`}
-    ${isTwofold && !isBackwards && html`<p class="hint">${rangeIn(timeZone, instant(start), instant(end))}</p>`}
+    ${isElsewhere && !isBackwards && html`<p class="hint">${t().yourTime(rangeIn(ownZone, toMinute(start), toMinute(end)))}</p>`}
+    ${isTwofold && !isBackwards && html`<p class="hint">${rangeIn(timeZone, toMinute(start), toMinute(end))}</p>`}
   `;
 };

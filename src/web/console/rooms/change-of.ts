@@ -1,6 +1,6 @@
 /** Decides which members of an edited booking are sent, since others may have changed it too. */
 import type { ChangeBookingInput, Scope } from '../generated/graphql.ts';
-import { type Booking, instant } from './store.ts';
+import { type Booking, toMinute } from './store.ts';
 
 /** The members that a person changes, in parts: a room is booked at a time. */
 const parts = [['resourceId', 'start', 'end'], ['subject'], ['description'], ['isPrivate']] as const;
@@ -8,7 +8,7 @@ type Part = (typeof parts)[number];
 type Members = Pick<Booking, Part[number]>;
 
 function membersOf({ resourceId, start, end, subject, description, isPrivate }: Members): Members {
-  const [from, to] = [instant(Date.parse(start)), instant(Date.parse(end))];
+  const [from, to] = [toMinute(Date.parse(start)), toMinute(Date.parse(end))];
   return { resourceId, start: from, end: to, subject, description: description || null, isPrivate };
 }
 const differ = (part: Part, one: Members, other: Members) => part.some((member) => one[member] !== other[member]);

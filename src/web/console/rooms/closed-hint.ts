@@ -1,6 +1,7 @@
 /** Says that the room is closed at that time, on a holiday or outside of its hours; Admins may still book it. */
+import { addDays } from '../../../time/days.ts';
 import { ask } from '../client.ts';
-import { addDays, clockText, dayAt, daysBetween, dayText, instantOf, minutesAt } from '../clock.ts';
+import { clockText, dayAt, daysBetween, dayText, instantOf, minutesAt } from '../clock.ts';
 import { OpenTimesDocument } from '../generated/graphql.ts';
 import { useAsked } from '../parts/asked.ts';
 import { type Component, html } from '../parts/html.ts';

@@ -1,9 +1,8 @@
 /** The content of a booking form: the booking as it was, and the wanted values. */
 
-import { mandator } from '../client.ts';
 import { clockText, dayAt, minutesAt } from '../clock.ts';
 import type { Scope } from '../generated/graphql.ts';
-import { person } from '../session.ts';
+import { ownerKey } from '../session.ts';
 import type { ForWhom } from './organizer.ts';
 import type { Repeat } from './repeat.ts';
 import type { Booking } from './store.ts';
@@ -60,14 +59,14 @@ export const valuesOf = ({ booking, roomId, start, end }: Draft, zone: string) =
   isPrivate: booking?.isPrivate ?? false,
 });
 
-const kept = 'roomgate booking';
-const owner = () => `${mandator} ${person.value?.id}`;
+const storageKey = 'roomgate booking';
 
 /** Keeps an open form for when the page is reloaded. */
-export const keep = (draft: Draft): void => sessionStorage.setItem(kept, JSON.stringify({ who: owner(), draft }));
-export const forget = (): void => sessionStorage.removeItem(kept);
+export const keep = (draft: Draft): void =>
+  sessionStorage.setItem(storageKey, JSON.stringify({ who: ownerKey(), draft }));
+export const forget = (): void => sessionStorage.removeItem(storageKey);
 /** The form that was open when the page was reloaded. */
 export function readKept(): Draft | undefined {
-  const { who, draft } = JSON.parse(sessionStorage.getItem(kept) ?? '{}') as { who?: string; draft?: Draft };
-  return who === owner() ? draft : undefined;
+  const { who, draft } = JSON.parse(sessionStorage.getItem(storageKey) ?? '{}') as { who?: string; draft?: Draft };
+  return who === ownerKey() ? draft : undefined;
 }

@@ -5,13 +5,15 @@
 
 import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
+import { addDays } from '../../../time/days.ts';
+import { minute } from '../../../time/durations.ts';
 import { line } from '../../bidi.ts';
-import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
+import { dayMinutes, instantOf } from '../clock.ts';
 import { announce } from '../parts/toast.ts';
 import type { TimelineProperties } from './acts.ts';
 import { fractionAt, minutesAtFraction, snap, step } from './geometry.ts';
 import { rowHeight } from './row.ts';
-import { type Booking, instant, type Room, spanOf } from './store.ts';
+import { type Booking, type Room, spanOf, toMinute } from './store.ts';
 import { placeText, rangeText, rulerOf, subjectOf } from './view.ts';
 
 type Grip = 'new' | 'move' | 'start' | 'end';
@@ -173,8 +175,8 @@ export function makeDrag(view: RefObject<HTMLDivElement | null>) {
         ...booking,
         resourceId: room.id,
         resourceName: room.name,
-        start: instant(from),
-        end: instant(to),
+        start: toMinute(from),
+        end: toMinute(to),
       });
     }
   }

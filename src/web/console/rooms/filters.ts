@@ -1,8 +1,10 @@
 /** The day, the view and the filters, all of which are kept in the address. */
+
 import { useEffect, useState } from 'preact/hooks';
+import { addDays } from '../../../time/days.ts';
 import { go, place } from '../address.ts';
 import { ask, pages } from '../client.ts';
-import { addDays, dayAt, dayText, isDay, mondayOf, ownZone } from '../clock.ts';
+import { dayAt, dayText, isDay, mondayOf, ownZone } from '../clock.ts';
 import { type BookingFilter, FoundBookingsDocument, FreeRoomsDocument } from '../generated/graphql.ts';
 import { DayField } from '../parts/day-field.ts';
 import { Check, Field } from '../parts/field.ts';

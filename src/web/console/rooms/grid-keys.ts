@@ -1,10 +1,13 @@
 /** What the keys do in the timeline. A booking that is moved by keys is sent when the keys rest. */
-import { addDays, dayMinutes, instantOf, minute } from '../clock.ts';
+
+import { addDays } from '../../../time/days.ts';
+import { minute } from '../../../time/durations.ts';
+import { dayMinutes, instantOf } from '../clock.ts';
 import { announce } from '../parts/toast.ts';
 import { present } from '../present.ts';
 import type { Cursor, TimelineProperties } from './acts.ts';
 import { step } from './geometry.ts';
-import { type Booking, instant, spanOf } from './store.ts';
+import { type Booking, spanOf, toMinute } from './store.ts';
 import { placeText, rulerOf, type Stop, stopsOf } from './view.ts';
 
 type KeyProperties = TimelineProperties & {
@@ -66,8 +69,8 @@ export function pressKey(
       ...booking,
       resourceId: target.id,
       resourceName: target.name,
-      start: instant(from),
-      end: instant(to),
+      start: toMinute(from),
+      end: toMinute(to),
       isPending: true,
     };
     if (waiting && waiting.id !== booking.id) send();

@@ -1,7 +1,8 @@
 /** The bookings of the shown rooms as a table: to filter, sort, print and export. */
 
+import { addDays } from '../../../time/days.ts';
 import { go } from '../address.ts';
-import { addDays, dayMinutes, dayText } from '../clock.ts';
+import { dayMinutes, dayText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { table } from '../parts/table.ts';
 import { labels } from '../texts/members.ts';

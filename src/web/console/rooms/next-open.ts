@@ -1,7 +1,8 @@
 /** If no shown room is open: finds the day on which one is open next. */
+import { addDays } from '../../../time/days.ts';
 import { place } from '../address.ts';
 import { ask } from '../client.ts';
-import { addDays, dayMinutes, dayText } from '../clock.ts';
+import { dayMinutes, dayText } from '../clock.ts';
 import { NextOpeningDocument } from '../generated/graphql.ts';
 import { useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';

@@ -1,5 +1,6 @@
 /** How a series repeats: translates between rules of RFC 5545 and what people choose and read. */
-import { addDays, daysBetween, dayText, mondayOf, weekdayOf } from '../clock.ts';
+import { addDays } from '../../../time/days.ts';
+import { daysBetween, dayText, mondayOf, weekdayOf } from '../clock.ts';
 import { locale } from '../look.ts';
 import { t } from '../texts/rooms.ts';
 
@@ -7,12 +8,13 @@ export const repeats = ['none', 'daily', 'weekly', 'biweekly', 'monthly'] as con
 export type Repeat = (typeof repeats)[number];
 
 const codes = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
-/** From 0, Monday, to 6, Sunday. */
-export const weekdays = codes.map((_, index) => index);
+/** From 1, Monday, to 7, Sunday. */
+export const weekdays = codes.map((_, index) => index + 1);
+const codeOf = (weekday: number) => codes[weekday - 1];
 const aMonday = '2026-01-05';
 export const weekdayName = (weekday: number): string =>
   new Intl.DateTimeFormat(locale.value, { weekday: 'long', timeZone: 'UTC' }).format(
-    Date.parse(addDays(aMonday, weekday)),
+    Date.parse(addDays(aMonday, weekday - 1)),
   );
 
 /** Which of the weekdays of its name in the month a day is: 3 for the third Monday. */
@@ -27,9 +29,7 @@ const chosenDays = ({ on, day }: Choice): number[] =>
 /** The rule for the API; nothing for a single booking. */
 export function ruleOf(choice: Choice): string | undefined {
   const { repeat, day, until } = choice;
-  const byDay = `BYDAY=${chosenDays(choice)
-    .map((each) => codes[each])
-    .join(',')}`;
+  const byDay = `BYDAY=${chosenDays(choice).map(codeOf).join(',')}`;
   const place = placeInMonth(day);
   const ways: Record<Repeat, string> = {
     none: '',
@@ -37,7 +37,7 @@ export function ruleOf(choice: Choice): string | undefined {
     weekly: `FREQ=WEEKLY;${byDay}`,
     biweekly: `FREQ=WEEKLY;INTERVAL=2;${byDay}`,
     // Not every month has a fifth one: it stands for the last.
-    monthly: `FREQ=MONTHLY;BYDAY=${place === 5 ? -1 : place}${codes[weekdayOf(day)]}`,
+    monthly: `FREQ=MONTHLY;BYDAY=${place === 5 ? -1 : place}${codeOf(weekdayOf(day))}`,
   };
   return ways[repeat] ? `${ways[repeat]};UNTIL=${until.replaceAll('-', '')}` : undefined;
 }
@@ -53,7 +53,7 @@ export function sayRule(rule: string): string {
     COUNT: count,
   } = Object.fromEntries(parts);
   const isKnown = [...parts.keys()].every((name) => /^(?:FREQ|INTERVAL|BYDAY|UNTIL|COUNT|WKST)$/.test(name));
-  const days = on ? on.split(',').map((code) => codes.indexOf(code.slice(-2) as (typeof codes)[number])) : [];
+  const days = on ? on.split(',').map((code) => codes.indexOf(code.slice(-2) as (typeof codes)[number]) + 1) : [];
   const list = new Intl.ListFormat(locale.value).format(days.map((day) => weekdayName(day)));
   const place = Number(/^-?\d/.exec(on)?.[0]);
   const texts = t().rules;

@@ -1,6 +1,8 @@
 /** A row of the timeline: the room's name, its bookings and its free times. Rows are recycled while the list is scrolled. */
+
 import { signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
+import { dayMinutes } from '../clock.ts';
 import { type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { present } from '../present.ts';
@@ -78,7 +80,7 @@ const Row: Component<RowProperties> = (properties) => {
     if (active !== undefined) onDrawn();
   });
   const nowAt = rulerOf(room, store)(now.value);
-  const isNow = nowAt >= 0 && nowAt < store.days * 1440;
+  const isNow = nowAt >= 0 && nowAt < store.days * dayMinutes;
   const { capacity, name } = room;
   const facts = [capacity && t().seats(capacity), showZone && room.timeZone].filter(Boolean).join(' · ');
   return html`

@@ -2,9 +2,12 @@
  * The rooms and bookings of some days: read room by room, and kept up to date by a subscription that begins before. The person's
  * own changes are drawn at once, and reverted if they are refused.
  */
+
 import { batch, type Signal, signal } from '@preact/signals';
+import { addDays } from '../../../time/days.ts';
+import { minute } from '../../../time/durations.ts';
 import { ask, type Outcome, pages } from '../client.ts';
-import { addDays, instantOf, minute } from '../clock.ts';
+import { instantOf } from '../clock.ts';
 import {
   FollowBookingsDocument,
   LocationsDocument,
@@ -275,5 +278,5 @@ export function openStore(day: string, days: number, zones: readonly string[]) {
   };
 }
 
-/** Formats milliseconds as the API takes instants. */
-export const instant = (at: number): string => new Date(Math.round(at / minute) * minute).toISOString();
+/** An instant for the API, rounded to the minute, as forms have it. */
+export const toMinute = (at: number): string => new Date(Math.round(at / minute) * minute).toISOString();

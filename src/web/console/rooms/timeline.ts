@@ -2,8 +2,10 @@
  * Many rooms by day or week. Only the visible rows are in the page, and they are recycled. One element of the grid can have the
  * focus (roving tabindex), which stays there when bookings come, go and move.
  */
+
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { addDays, clockText, dayMinutes, dayText } from '../clock.ts';
+import { addDays } from '../../../time/days.ts';
+import { clockText, dayMinutes, dayText } from '../clock.ts';
 import { type Component, html } from '../parts/html.ts';
 import { present } from '../present.ts';
 import { t } from '../texts/rooms.ts';

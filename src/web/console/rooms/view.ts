@@ -1,7 +1,8 @@
 /** The content of a room's row: its bookings in lanes, its free times, and when it is closed. */
 
+import { addDays } from '../../../time/days.ts';
 import { line } from '../../bidi.ts';
-import { addDays, clockText, dayMinutes, dayText, makeRuler, timeText } from '../clock.ts';
+import { clockText, dayMinutes, dayText, makeRuler, timeText } from '../clock.ts';
 import { personName } from '../person-name.ts';
 import { t } from '../texts/rooms.ts';
 import { fractionAt, layInLanes, type Scale, type Span, shownSpans, subtract } from './geometry.ts';

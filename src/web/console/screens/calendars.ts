@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { longest } from '../../../names.ts';
 import { go, place } from '../address.ts';
 import { act, ask, pages } from '../client.ts';
-import { moment } from '../clock.ts';
+import { moment, momentOr } from '../clock.ts';
 import {
   CreateRoomFeedDocument,
   CreateTimetableFeedDocument,
@@ -57,7 +57,6 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
   const { revoke, isGoing } = useRevocation((which) => act(RevokeFeedDocument, which), t().willRevoke, asked.reload);
   const ofText = (feed: FeedFragment) =>
     room?.name ?? (feed.class ? t().ofClass(feed.class) : feed.teacher ? t().ofTeacher(feed.teacher) : t().kinds.mine);
-  const whenText = (at: string | null) => (at ? moment(at) : t().never);
   return html`
     <div class="panel form">
       <h2>${t().make}</h2>
@@ -95,7 +94,7 @@ const Feeds: Component<{ kind: Kind; room: Room | undefined }> = ({ kind, room }
               key: 'used',
               title: t().usedAt,
               value: ({ lastUsedAt }) => lastUsedAt,
-              show: ({ lastUsedAt }) => whenText(lastUsedAt),
+              show: ({ lastUsedAt }) => momentOr(lastUsedAt, t().never),
             },
             {
               key: 'state',

@@ -1,11 +1,13 @@
 /** Changes of the day: what is cancelled, moved and substituted, by class, teacher or room; to change, and to print. */
+
 import { useMemo } from 'preact/hooks';
+import { addDays } from '../../../time/days.ts';
 import { addressWith, go, place } from '../address.ts';
 import { LessonForm } from '../changes/edit.ts';
 import { groupings, groupsOf, type Lesson, readDay, type Wish } from '../changes/lessons.ts';
 import { Group } from '../changes/list.ts';
 import { Week } from '../changes/week.ts';
-import { addDays, dayAt, dayText, isDay, ownZone, timeText } from '../clock.ts';
+import { dayAt, dayText, isDay, ownZone, timeText } from '../clock.ts';
 import { FollowLessonsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { DayField } from '../parts/day-field.ts';

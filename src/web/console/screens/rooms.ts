@@ -1,7 +1,10 @@
 /** Rooms: who has which room when, live; to book, move and cancel. */
+
 import { useEffect, useMemo } from 'preact/hooks';
+import { addDays } from '../../../time/days.ts';
+import { minute } from '../../../time/durations.ts';
 import { go, goToScreen, leave, place } from '../address.ts';
-import { addDays, dayAt, dayMinutes, instantOf, minute, ownZone, zoneText } from '../clock.ts';
+import { dayAt, dayMinutes, instantOf, ownZone, zoneText } from '../clock.ts';
 import { useProblemCounts } from '../open-problems.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -21,7 +24,15 @@ import { useRequests } from '../rooms/requests.ts';
 import { now } from '../rooms/row.ts';
 import { makeShownHours } from '../rooms/shown-hours.ts';
 import { makeSteps } from '../rooms/steps.ts';
-import { type Booking, type Location, openStore, type Room, readRooms, type Store } from '../rooms/store.ts';
+import {
+  type Booking,
+  isOfPersons,
+  type Location,
+  openStore,
+  type Room,
+  readRooms,
+  type Store,
+} from '../rooms/store.ts';
 import { Timeline } from '../rooms/timeline.ts';
 import { person } from '../session.ts';
 import { problemTexts } from '../texts/problems.ts';
@@ -70,7 +81,7 @@ function mayChange({ kind, organizer, createdBy, isPending, leaving }: Booking):
   return (
     !isPending &&
     !leaving &&
-    (kind === 'Booking' || kind === 'Block') &&
+    isOfPersons({ kind }) &&
     (role === 'Admin' || organizer?.personId === me || createdBy?.personId === me)
   );
 }

@@ -1,7 +1,8 @@
 /** Use: how much rooms are occupied, by room, by weekday and hour, and by week; and no-shows. */
+import { addDays } from '../../../time/days.ts';
 import { go, place } from '../address.ts';
 import { ask } from '../client.ts';
-import { addDays, dayAt, dayText, isDay, ownZone } from '../clock.ts';
+import { dayAt, dayText, isDay, ownZone } from '../clock.ts';
 import {
   LocationsDocument,
   UsageDocument,

@@ -1,6 +1,6 @@
 /** The details of a sign: what it reports of itself, what it shows now, and what can be done with it. */
 import { act } from '../client.ts';
-import { moment } from '../clock.ts';
+import { moment, momentOr } from '../clock.ts';
 import { RevokeSignDocument, type SignFragment } from '../generated/graphql.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { fact } from '../parts/fact.ts';
@@ -19,8 +19,6 @@ export function stateOf({ revokedAt, silentSince, heardAt }: SignFragment): stri
 
 export const batteryOf = ({ health }: SignFragment): string =>
   health ? (health.battery === null ? t().mains : t().percent(health.battery)) : '';
-
-const maybeMoment = (at: string | null | undefined) => at && moment(at);
 
 type DetailsProperties = {
   sign: SignFragment | undefined;
@@ -59,9 +57,9 @@ export const Details: Component<DetailsProperties> = ({ sign, snapshots, onEdit,
       ${fact(t().screen, health?.screen)}
       ${fact(t().clock, health?.clockAheadSeconds == null ? null : t().clockAhead(health.clockAheadSeconds))}
       ${fact(t().reconnects, health?.reconnects)}
-      ${fact(t().startedAt, maybeMoment(health?.startedAt))}
+      ${fact(t().startedAt, momentOr(health?.startedAt))}
       ${fact(t().note, health?.note)}
-      ${fact(t().heardAt, maybeMoment(heardAt))}
+      ${fact(t().heardAt, momentOr(heardAt))}
       ${fact(t().createdAt, moment(createdAt))}
       ${!revokedAt && fact(t().expiresAt, moment(expiresAt))}
     </dl>

@@ -1,10 +1,10 @@
 /** What people see of a batch. */
-import { moment } from '../clock.ts';
-import type { BatchStoryFragment, ImportStatus } from '../generated/graphql.ts';
+import type { BatchErrorsQuery, BatchStoryFragment, ImportStatus } from '../generated/graphql.ts';
 import { type Component, html } from '../parts/html.ts';
 import { t } from '../texts/timetables.ts';
 
 export type Batch = BatchStoryFragment;
+export type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 
 export const states: readonly ImportStatus[] = [
   'AwaitingLessonCreation',
@@ -27,8 +27,6 @@ export function stateText(batch: Batch): string {
   if (queuePosition !== null && queuePosition > 1) return t().waits(queuePosition);
   return batch.startedAt ? t().runs : t().waits(1);
 }
-
-export const momentOf = (at: string | null): string => (at ? moment(at) : '');
 
 /** The progress of a batch, drawn and in words. */
 export const Progress: Component<{ batch: Batch }> = ({ batch }) => {

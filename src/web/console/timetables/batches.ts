@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { lessonLimits } from '../../../names.ts';
 import { addressWith, go, place } from '../address.ts';
 import { ask } from '../client.ts';
+import { momentOr } from '../clock.ts';
 import { readFirst } from '../first-pages.ts';
 import { BatchesDocument, type BatchFilter, FollowBatchesDocument } from '../generated/graphql.ts';
 import { follow } from '../live.ts';
@@ -15,7 +16,7 @@ import { table } from '../parts/table.ts';
 import { personName } from '../person-name.ts';
 import { person } from '../session.ts';
 import { t } from '../texts/timetables.ts';
-import { type Batch, hasEnded, kindText, momentOf, states, stateText } from './batch.ts';
+import { type Batch, hasEnded, kindText, states, stateText } from './batch.ts';
 
 type Wish = { state: string; mine: boolean; job: string };
 
@@ -120,7 +121,7 @@ export const BatchList: Component<object> = () => {
               title: t().sentAt,
               value: ({ createdAt }) => createdAt,
               show: ({ id, createdAt }) =>
-                html`<a href=${addressWith({ batch: id })} onClick=${open(id)}>${momentOf(createdAt)}</a>`,
+                html`<a href=${addressWith({ batch: id })} onClick=${open(id)}>${momentOr(createdAt)}</a>`,
             },
             { key: 'kind', title: t().what, value: kindText },
             { key: 'source', title: t().source, value: ({ source }) => source ?? '' },

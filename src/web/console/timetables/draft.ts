@@ -3,8 +3,7 @@
  * The files are written once, unchanged; the rest with each change.
  */
 import { dayLength } from '../../../time/days.ts';
-import { mandator } from '../client.ts';
-import { person } from '../session.ts';
+import { ownerKey } from '../session.ts';
 import type { Mapping } from './columns.ts';
 import type { Reading } from './reading.ts';
 
@@ -109,15 +108,13 @@ async function transact<Result>(
   }
 }
 
-const key = () => `${mandator} ${person.value?.id}`;
-
 /** The stored draft; undefined if there is none, or this browser stores nothing. */
 export async function readKept(): Promise<{ files: readonly KeptFile[]; work: Work } | undefined> {
   try {
-    const found = await transact<Work & { savedAt: number }>('readonly', (store) => store('work').get(key()));
+    const found = await transact<Work & { savedAt: number }>('readonly', (store) => store('work').get(ownerKey()));
     if (!found) return undefined;
     const { savedAt, ...work } = found;
-    const files = await transact<readonly KeptFile[]>('readonly', (store) => store('file').get(key()));
+    const files = await transact<readonly KeptFile[]>('readonly', (store) => store('file').get(ownerKey()));
     if (Date.now() - savedAt <= dayLength && Array.isArray(files)) return { files, work };
     await forgetDraft();
     return undefined;
@@ -129,7 +126,7 @@ export async function readKept(): Promise<{ files: readonly KeptFile[]; work: Wo
 /** @returns whether the files are stored now */
 export async function keepFiles(files: readonly KeptFile[]): Promise<boolean> {
   try {
-    await transact('readwrite', (store) => store('file').put(files, key()));
+    await transact('readwrite', (store) => store('file').put(files, ownerKey()));
     return true;
   } catch {
     return false;
@@ -138,7 +135,7 @@ export async function keepFiles(files: readonly KeptFile[]): Promise<boolean> {
 
 export async function keepWork(work: Work): Promise<boolean> {
   try {
-    await transact('readwrite', (store) => store('work').put({ ...work, savedAt: Date.now() }, key()));
+    await transact('readwrite', (store) => store('work').put({ ...work, savedAt: Date.now() }, ownerKey()));
     return true;
   } catch {
     return false;
@@ -147,7 +144,7 @@ export async function keepWork(work: Work): Promise<boolean> {
 
 export async function forgetDraft(): Promise<void> {
   await transact('readwrite', (store) => {
-    store('file').delete(key());
-    return store('work').delete(key());
+    store('file').delete(ownerKey());
+    return store('work').delete(ownerKey());
   }).catch(() => undefined);
 }

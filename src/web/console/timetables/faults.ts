@@ -2,14 +2,12 @@
 
 import type { ColumnName } from '../../../timetable-files/headings.ts';
 import type { Fault } from '../fault.ts';
-import type { BatchErrorsQuery } from '../generated/graphql.ts';
 import { openSlices } from '../parts/slices.ts';
 import { messageOf } from '../texts/timetables.ts';
+import type { BatchError } from './batch.ts';
 import { cellAt, type Draft, type RowFault } from './draft.ts';
 import { jobColumns, jsonColumns, rowsOfJobs } from './jobs.ts';
 import { untisFileOf, untisRooms } from './untis.ts';
-
-type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 
 /** The column of a CSV for each member of a lesson. */
 const columnOf: Record<string, ColumnName> = {

@@ -2,15 +2,17 @@
  * A file on its way into the timetable: dropped, checked, corrected, imported. The file and its corrections outlive the page, and
  * a batch that was sent is found again by its id.
  */
+
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { randomKey } from '../../random-key.ts';
 import { go, place } from '../address.ts';
 import { ask, lostSince, type Refusal, Refused } from '../client.ts';
 import { LocationsDocument } from '../generated/graphql.ts';
 import { showAsked, useAsked } from '../parts/asked.ts';
-import { type Child, type Component, h, html } from '../parts/html.ts';
+import { type Component, h, html } from '../parts/html.ts';
 import { RefusedBox } from '../parts/refused.ts';
 import { announce, toast } from '../parts/toast.ts';
+import type { Location } from '../rooms/store.ts';
 import { t as files } from '../texts/timetable-files.ts';
 import { hasEnded, Progress, stateText } from './batch.ts';
 import { rememberMapping } from './columns.ts';
@@ -23,8 +25,6 @@ import { Result, readRefused, readResult } from './result.ts';
 import { sendJobs } from './send.ts';
 import { Settings } from './settings.ts';
 import { CancelButton, useBatch } from './story.ts';
-
-type Location = { id: string; name: string; timeZone: string };
 
 type EditorProperties = {
   draft: Draft;
@@ -129,7 +129,7 @@ const Editor: Component<EditorProperties> = ({ draft, locations, change, onGone 
   `;
 };
 
-function Drop({ onFiles, refused }: { onFiles: (files: readonly File[]) => void; refused: string | undefined }): Child {
+function Drop({ onFiles, refused }: { onFiles: (files: readonly File[]) => void; refused: string | undefined }) {
   const [isOver, setOver] = useState(false);
   const over = (event: DragEvent) => {
     event.preventDefault();
@@ -156,15 +156,15 @@ function Drop({ onFiles, refused }: { onFiles: (files: readonly File[]) => void;
 }
 
 /** Undefined while it is read; null for none. */
-type Held = Draft | null | undefined;
+type HeldDraft = Draft | null | undefined;
 
 const Held: Component<{ locations: readonly Location[] }> = ({ locations }) => {
-  const [draft, setDraft] = useState<Held>();
+  const [draft, setDraft] = useState<HeldDraft>();
   const [unreadable, setUnreadable] = useState<string>();
   const [isReading, setReading] = useState(false);
   const [isKept, setKept] = useState(true);
-  const latest = useRef<Held>(undefined);
-  const show = (next: Held) => {
+  const latest = useRef<HeldDraft>(undefined);
+  const show = (next: HeldDraft) => {
     latest.current = next;
     setDraft(next);
   };
@@ -206,8 +206,7 @@ const Held: Component<{ locations: readonly Location[] }> = ({ locations }) => {
     setKept(await keepWork(next.work));
   }
   if (isReading || draft === undefined) return html`<p class="state" aria-busy="true">${files().readingFile}</p>`;
-  if (draft === null)
-    return Drop({ onFiles: (files) => void take(files), refused: unreadable }) as ReturnType<typeof html>;
+  if (draft === null) return h(Drop, { onFiles: (files) => void take(files), refused: unreadable });
   return html`
     <p>${isKept ? files().kept : files().notKept}</p>
     ${h(Editor, { draft, locations, change, onGone: () => show(null) })}

@@ -5,11 +5,11 @@ import { type Component, h, html } from '../parts/html.ts';
 import { ScreenLink } from '../parts/link.ts';
 import { t as files } from '../texts/timetable-files.ts';
 import { messageOf, t } from '../texts/timetables.ts';
-import { type Batch, stateText } from './batch.ts';
+import { type Batch, type BatchError, stateText } from './batch.ts';
 import { Difference } from './difference.ts';
 import { cellAt, type Draft, isCurrent, type Work } from './draft.ts';
 import { atLines, ofBatch } from './faults.ts';
-import { type BatchError, readErrors, type useBatch } from './story.ts';
+import { readErrors, type useBatch } from './story.ts';
 
 /** The result of a batch for the draft: faults at their cells. @throws Refused */
 export async function readResult(draft: Draft, batch: Batch): Promise<Partial<Work>> {

@@ -2,11 +2,10 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { act, ask, pages, type Refusal, Refused } from '../client.ts';
-import { ownZone, withLocalTimes } from '../clock.ts';
+import { momentOr, ownZone, withLocalTimes } from '../clock.ts';
 import {
   BatchDetailsDocument,
   BatchErrorsDocument,
-  type BatchErrorsQuery,
   CancelBatchDocument,
   FollowBatchDocument,
 } from '../generated/graphql.ts';
@@ -20,10 +19,8 @@ import { table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
 import { personName } from '../person-name.ts';
 import { messageOf, t } from '../texts/timetables.ts';
-import { type Batch, hasEnded, kindText, momentOf, Progress, stateText } from './batch.ts';
+import { type Batch, type BatchError, hasEnded, kindText, Progress, stateText } from './batch.ts';
 import { Difference } from './difference.ts';
-
-export type BatchError = NonNullable<BatchErrorsQuery['batch']>['errors']['nodes'][number];
 
 /** All errors and warnings, page by page. @throws Refused */
 export async function* readErrors(id: string, stop?: AbortSignal): AsyncGenerator<BatchError[]> {
@@ -132,9 +129,9 @@ const facts = (batch: Batch): Child => html`
     ${fact(t().what, kindText(batch))}
     ${fact(t().state, stateText(batch))}
     ${fact(t().sender, personName(batch.createdBy.displayName, batch.createdBy.personId))}
-    ${fact(t().sentAt, momentOf(batch.createdAt))}
-    ${fact(t().startedAt, momentOf(batch.startedAt))}
-    ${fact(t().endedAt, momentOf(batch.finishedAt))}
+    ${fact(t().sentAt, momentOr(batch.createdAt))}
+    ${fact(t().startedAt, momentOr(batch.startedAt))}
+    ${fact(t().endedAt, momentOr(batch.finishedAt))}
     ${fact(t().queue, batch.queuePosition)}
     ${fact(t().jobs, batch.jobCount)}
     ${fact(t().lessons, batch.lessonCount)}

@@ -1,6 +1,6 @@
 /** The details of a webhook: how it is doing, what can be done with it, and its deliveries. */
 import { act } from '../client.ts';
-import { moment } from '../clock.ts';
+import { momentOr } from '../clock.ts';
 import { ChangeHookDocument, TestHookDocument } from '../generated/graphql.ts';
 import { fact } from '../parts/fact.ts';
 import { type Component, h, html } from '../parts/html.ts';
@@ -13,8 +13,6 @@ import { type Hook, isBad, kindOf, stateOf } from './data.ts';
 import { Deliveries, useDeliveries } from './deliveries.ts';
 import { ReplayDialog, RotateDialog } from './dialogs.ts';
 import { HookForm } from './form.ts';
-
-const maybeMoment = (at: string | null): string | null => at && moment(at);
 
 type DetailsProperties = {
   hook: Hook;
@@ -52,9 +50,9 @@ export const Details: Component<DetailsProperties> = ({ hook, onChanged, onSecre
         ${fact(labels().url, html`<span class="address">${url}</span>`)}
         ${fact(labels().kinds, kinds.map(kindOf).join(', '))}
         ${fact(t().waiting, t().waits(waiting))}
-        ${fact(t().next, maybeMoment(nextAttemptAt))}
-        ${fact(t().taken, maybeMoment(succeededAt) ?? t().never)}
-        ${fact(t().former, maybeMoment(formerSecretUntil))}
+        ${fact(t().next, momentOr(nextAttemptAt))}
+        ${fact(t().taken, momentOr(succeededAt, t().never))}
+        ${fact(t().former, momentOr(formerSecretUntil))}
       </dl>
       <div class="buttons">
         ${button(t().test, () => void test(), 'main')}
