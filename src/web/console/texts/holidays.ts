@@ -22,7 +22,7 @@ export const t = texts(
     readAt: 'Zuletzt gelesen',
     notYet: 'noch nicht',
     faultSince: (when: string, fault: string) =>
-      `Fehler seit ${when}: ${fault} Es gelten die zuletzt gelesenen Ferien.`,
+      `Seit ${when} lassen sich die Ferien nicht lesen; es gelten die zuletzt gelesenen. Prüfen Sie die Adresse. Der Server meldet: „${fault}“`,
     touched: 'Buchungen an diesen Tagen',
     noneTouched: 'Keine Buchung liegt auf diesen Tagen.',
     touchedHint: 'Niemand sagt sie von selbst ab. Öffnen Sie eine, um sie zu ändern.',

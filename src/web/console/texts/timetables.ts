@@ -63,6 +63,8 @@ export const t = texts(
     message: 'Was ist',
     reading: 'Weitere werden geladen …',
     nothingStored: 'Gespeichert wurde nichts. Verbessern Sie die Daten, und senden Sie sie noch einmal.',
+    serverSays: (text: string) =>
+      `Gespeichert wurde nichts. Senden Sie es später noch einmal. Der Server meldet: „${text}“`,
     omitted: (list: string) => `Nicht aufbewahrt, nur gezählt: ${list}`,
     newImport: 'Datei importieren …',
     dropTitle: 'Datei importieren',
@@ -206,6 +208,7 @@ export const t = texts(
     message: 'What is wrong',
     reading: 'More are being loaded …',
     nothingStored: 'Nothing was stored. Correct the data and send them again.',
+    serverSays: (text) => text,
     omitted: (list) => `Not kept, only counted: ${list}`,
     newImport: 'Import a file …',
     dropTitle: 'Import a file',

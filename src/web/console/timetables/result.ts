@@ -98,7 +98,7 @@ export const Result: Component<{
     ${result.others.length + result.omitted > 0 && html`<div class="refused"><p>${files().moreFaults(result.others.length + result.omitted)}</p><ul>${result.others.slice(0, mostOthers).map((text) => html`<li>${text}</li>`)}</ul></div>`}
     ${leftOut && leftOut.count > 0 && html`<details><summary>${files().leftOut(leftOut.count)}</summary><ul>${leftOut.notices.slice(0, mostOthers).map((text) => html`<li>${text}</li>`)}</ul></details>`}
     ${faults.length > 0 && html`<p><button type="button" onClick=${() => saveFaults(draft)}>${files().faultsAsCsv}</button></p>`}
-    ${data && !result.isRight && data.failureKind !== 'Data' && html`<p class="refused">${data.errorMessages}</p>`}
+    ${!result.isRight && data?.failureKind === 'Technical' && data.errorMessages && html`<p class="refused">${t().serverSays(data.errorMessages)}</p>`}
     ${isOfNow && data?.difference && h(Difference, { difference: data.difference, timeZone })}
   `;
 };

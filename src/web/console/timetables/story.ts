@@ -175,7 +175,7 @@ export const Story: Component<{ id: string }> = ({ id }) => {
         ${!hasEnded(batch) && html`<div class="buttons">${h(CancelButton, { id })}</div>`}
       </section>
       ${asked.data?.difference && h(Difference, { difference: asked.data.difference })}
-      ${batch.failureKind && batch.failureKind !== 'Data' && asked.data?.errorMessages && html`<p class="refused">${asked.data.errorMessages}</p>`}
+      ${batch.failureKind === 'Technical' && asked.data?.errorMessages && html`<p class="refused">${t().serverSays(asked.data.errorMessages)}</p>`}
       ${batch.failureKind === 'Data' && html`<p>${t().nothingStored}</p>`}
       ${hasEnded(batch) && batch.errorCount + batch.warningCount > 0 && batch.failureKind !== 'Cancelled' && html`<h2>${t().findings}</h2>${h(Errors, { id })}`}
       ${(asked.data?.omittedErrors.length ?? 0) > 0 && html`<p>${t().omitted(asked.data?.omittedErrors.map(({ code, count }) => `${code}: ${count}`).join(', ') ?? '')}</p>`}
