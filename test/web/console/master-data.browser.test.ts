@@ -708,7 +708,7 @@ describeInBrowser('The master data of the console', () => {
     await tab('Groups');
     await button('Office').click();
     await button('Delete').click();
-    const stays = /^The group “Office” stays: the policy “Staff rooms” names it\. Take it out there first\.$/;
+    const stays = /^The group “Office” stays: the policy “Staff rooms” names it\. Take it out there first\./;
     const fault = page.locator('dialog .toast.fault, body:not(:has(dialog)) .toast.fault', { hasText: stays });
     await fault.getByLabel('Close').click();
     await page.keyboard.press('Escape');
@@ -732,7 +732,7 @@ describeInBrowser('The master data of the console', () => {
     await tab('Policies');
     await button('Staff rooms').click();
     await button('Delete').click();
-    await said(/^The policy “Staff rooms” stays: “Red” has it\. Choose another there first, or none\.$/);
+    await said(/^The policy “Staff rooms” stays: “Red” has it\. Choose another there first, or none\./);
     await call('PATCH', room, { PolicyId: null });
     await page.locator('.toast.fault').getByLabel('Close').click();
     await page.keyboard.press('Escape');
