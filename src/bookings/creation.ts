@@ -67,15 +67,15 @@ export async function createBooking(
 ): Promise<Created> {
   checkActor(viewer);
   checkKind(viewer, wanted.kind);
-  const outcome = await writeBookings(db, viewer, async (trx): Promise<Made | RefusedOccupation> => {
+  const outcome = await writeBookings(db, viewer, async (trx, now): Promise<Made | RefusedOccupation> => {
     const claim = idempotencyKey ? await claimIdempotencyKey<Made>(trx, viewer, idempotencyKey) : undefined;
     const fingerprint = fingerprintOf(wanted);
     if (claim?.answered) {
       const earlier = await claim.settle(fingerprint, { ids: [], seriesId: null, skipped: [] });
       return revive(earlier as Made);
     }
-    const plan = await planPlaces(trx, viewer, wanted);
-    const made = await make(trx, viewer, wanted, plan);
+    const plan = await planPlaces(trx, viewer, wanted, now);
+    const made = await make(trx, viewer, wanted, plan, now);
     if ('ids' in made) await claim?.settle(fingerprint, made);
     return made;
   });
@@ -127,7 +127,7 @@ function revive({ ids, seriesId, skipped }: Made): Made {
  * Validates a booking and lists its places; locks nothing.
  * @throws InvalidInput with every fault
  */
-async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking): Promise<PlannedPlaces> {
+async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking, now: Date): Promise<PlannedPlaces> {
   const faults: FieldError[] = [];
   async function collect<T>(work: () => T | Promise<T>): Promise<T | undefined> {
     try {
@@ -141,10 +141,10 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
   const ids = [idSeenBy(viewer, wanted.resourceId)];
   const rooms = await collect(() => readRooms(trx, viewer.mandatorId, ids));
   if (rooms) checkRights(viewer, rooms[0] as BookableRoom, wanted);
-  if (isDisplay(viewer)) await collect(() => checkWalkIn(viewer, wanted, new Date()));
+  if (isDisplay(viewer)) await collect(() => checkWalkIn(viewer, wanted, now));
   else {
     await collect(() => checkOrganizer(trx, viewer, wanted));
-    await collect(() => checkTimes(viewer, wanted.kind, wanted, new Date()));
+    await collect(() => checkTimes(viewer, wanted.kind, wanted, now));
   }
   const timesAreRight = faults.every(({ field }) => field !== 'Start' && field !== 'End');
   if (rooms && timesAreRight) {
@@ -156,7 +156,7 @@ async function planPlaces(trx: Transaction, viewer: Viewer, wanted: NewBooking):
     const remedy = closed.length < listed.length ? ', or leave such dates out with ConflictHandling Skip' : '';
     if (!skips) await collect(() => refuseClosed(closed, remedy));
     const { organizerId = viewer.personId } = wanted;
-    await collect(() => checkLimits(viewer, room, organizerId, places, new Date()));
+    await collect(() => checkLimits(viewer, room, organizerId, places, now));
     if (faults.length === 0) return { places, closed };
   } else if (wanted.recurrenceRule !== undefined) {
     const { recurrenceRule } = wanted;
@@ -211,6 +211,7 @@ async function make(
   viewer: Viewer,
   wanted: NewBooking,
   { places, closed }: PlannedPlaces,
+  now: Date,
 ): Promise<Made | RefusedOccupation> {
   const [room] = (await lockRooms(trx, viewer.mandatorId, [wanted.resourceId])) as [BookableRoom];
   checkActive(room, 'ResourceId');
@@ -225,7 +226,7 @@ async function make(
   const { kind, organizerId = viewer.personId } = wanted;
   const takings = free.map((place) => ({ old: null, to: { ...place, kind, organizerId } }));
   await checkQuotas(trx, viewer, [room], takings);
-  const made = { ...(await insert(trx, viewer, wanted, room, free)), skipped };
+  const made = { ...(await insert(trx, viewer, wanted, room, free, now)), skipped };
   for (const id of made.ids) await keepUndo(trx, viewer, 'Booked', { id, version: 0 });
   return made;
 }
@@ -237,12 +238,12 @@ async function insert(
   wanted: NewBooking,
   room: BookableRoom,
   places: readonly Wanted[],
+  now: Date,
 ): Promise<{ ids: number[]; seriesId: number | null }> {
   const { mandatorId, personId } = viewer;
   const { kind, status, subject, description, isPrivate, setupMinutes, teardownMinutes } = wanted;
   const { organizerId = personId, recurrenceRule = null } = wanted;
   const occupied = places.map(occupiedBy);
-  const now = new Date();
   const isRequest = mustAsk(viewer, room.policy);
   const checkIns = places.map((place) => (isRequest ? null : checkInOf(room, kind, place, now)));
   const [origin, hasCome] = isDisplay(viewer) ? ['Display', true] : ['Api', false];

@@ -246,7 +246,7 @@ function writersOf(db: Database, mandatorId: number): LimitFunction {
 export async function writeBookings<T>(
   db: Database,
   { mandatorId }: Viewer,
-  work: (trx: Transaction) => Promise<T>,
+  work: (trx: Transaction, now: Date) => Promise<T>,
 ): Promise<T> {
   const limit = writersOf(db, mandatorId);
   if (limit.pendingCount >= mostWaiting)

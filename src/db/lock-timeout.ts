@@ -16,11 +16,19 @@ export const heldByOthers = (what: string): Unavailable =>
     `${what} is locked by another change, such as an import of lessons or an erasure that has not ended; send the same request again.`,
   );
 
-/** Runs a transaction whose statements wait at most `waitMs` for a lock, and then throw (`isLockTimeout`). */
-export function transactWithin<T>(db: Database, waitMs: number, work: (trx: Transaction) => Promise<T>): Promise<T> {
+/**
+ * Runs a transaction whose statements wait at most `waitMs` for a lock, and then throw (`isLockTimeout`).
+ * @param work gets the time of the database as well, at which the transaction began
+ */
+export function transactWithin<T>(
+  db: Database,
+  waitMs: number,
+  work: (trx: Transaction, now: Date) => Promise<T>,
+): Promise<T> {
   return db.transaction().execute(async (trx) => {
-    await sql`set local lock_timeout = ${sql.lit(waitMs)}`.execute(trx);
-    return await work(trx);
+    const { rows } = await sql<{ now: Date }>`
+      select set_config('lock_timeout', ${String(waitMs)}, true), now() as now`.execute(trx);
+    return await work(trx, rows[0]!.now);
   });
 }
 

@@ -5,6 +5,7 @@ import { writeBookings } from '../../src/bookings/occupation.ts';
 import { Occupied } from '../../src/bookings/occupied.ts';
 import type { Viewer } from '../../src/context.ts';
 import { type DomainError, InvalidInput, type Unavailable } from '../../src/errors.ts';
+import { releaseClock, setClock } from '../_util/clock.ts';
 import { at, openFrontDesk } from '../_util/front-desk.ts';
 import { countWaiting } from '../_util/hold.ts';
 import { until } from '../_util/process.ts';
@@ -137,6 +138,16 @@ describe('a booking', () => {
     expect(await school.book(past, school.admin)).toMatchObject(past);
     const running = { start: new Date(Date.now() - 60_000), end: new Date(Date.now() + 3_600_000) };
     expect(await school.book(running)).toMatchObject(running);
+  });
+
+  test('is judged by the clock of the database, also when that of the process is ahead', async () => {
+    const soon = { start: new Date(Date.now() + 300_000), end: new Date(Date.now() + 600_000) };
+    try {
+      setClock(Date.now() + 3_600_000);
+      expect(await school.book({ ...soon, resourceId: school.roomId('B') })).toMatchObject(soon);
+    } finally {
+      releaseClock();
+    }
   });
 
   test('of a resource with check-in: from 15 minutes before its start, for one that runs already from now on', async () => {

@@ -152,7 +152,7 @@ describe('reads that overlap', () => {
   test('however long the reads of one tenant take, another tenant has one', async () => {
     const other = await makeTenant(service.context.db, { code: `other-${tenants}`, rooms: ['X'] });
     const read = (of: typeof tenant, index: number) =>
-      hub.withRoom(of.mandatorId, of.resources[index]!.id, true, (one) => one.snapshot('Full').status);
+      hub.withRoom(of.mandatorId, of.resources[index]!.id, true, (one) => one.snapshot('Title').status);
     const long = [];
     for (const index of [0, 1]) {
       const plan = holdBack(aPlan);

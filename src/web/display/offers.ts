@@ -12,7 +12,6 @@ export type Offer =
   | { act: 'extend'; slot: ShownSlot; minutes: number }
   | { act: 'end'; slot: ShownSlot };
 
-
 /** In the order in which they are shown. */
 export function offersAt(snapshot: ShownRoom, sight: Sight, now: number): Offer[] {
   const { status, current, next, until } = sight;
