@@ -178,8 +178,8 @@ module.exports = {
     onlyTo('flow', '^src/flow/', ['^src/flow/', '^src/(config|errors|log)\\.ts$']),
     onlyTo('http', '^src/http/', ['^src/http/', '^src/(config|errors|log|tracing)\\.ts$']),
     onlyTo('input', '^src/input\\.ts$', ['^src/(errors|fields|storable|wording)\\.ts$']),
-    onlyTo('config', '^src/config\\.ts$', ['^src/(json-text|misspelt|settings|wording)\\.ts$']),
-    onlyTo('misspelt', '^src/misspelt\\.ts$', ['^src/settings\\.ts$']),
+    onlyTo('config', '^src/config\\.ts$', ['^src/(json-text|setting-names|settings|wording)\\.ts$']),
+    onlyTo('setting-names', '^src/setting-names\\.ts$', ['^src/settings\\.ts$']),
     onlyTo('settings', '^src/(mail-server-)?settings\\.ts$', [
       '^src/(names|setting-values|mail-server-settings)\\.ts$',
       '^src/flow/database-urls\\.ts$',

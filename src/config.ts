@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { isJsonObject, readJsonText } from './json-text.ts';
-import { findMisspelt, groups, knownName, suggestion } from './misspelt.ts';
+import { findMisspelt, groups, knownName, suggestion } from './setting-names.ts';
 import { type clientSettings, identitySettings, mailServer, settings, showSetting } from './settings.ts';
 import { wordingOf } from './wording.ts';
 

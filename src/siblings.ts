@@ -7,6 +7,9 @@ import cluster from 'node:cluster';
 /** The environment variable that numbers the processes, from 1 on. */
 export const placeVariable = 'ROOMGATE_PLACE';
 
+/** How long a process waits for the answers to its question: less than a check of /readyz may take. */
+export const answersWithinMs = 1_500;
+
 /** Messages from a process to its supervisor. */
 export type ProcessSays =
   | { kind: 'ready'; port: number }

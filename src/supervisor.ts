@@ -9,14 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError } from './config.ts';
 import { keepDoing } from './flow/retry.ts';
 import type { Log } from './log.ts';
-import { type ProcessSays, placeVariable, type SupervisorSays } from './siblings.ts';
+import { answersWithinMs, type ProcessSays, placeVariable, type SupervisorSays } from './siblings.ts';
 
 /**
  * How long after SIGTERM and `DrainSeconds` a process is killed. It ends by itself before that (host.ts), unless it is suspended.
  */
 const stopTimeout = 9_800;
-/** How long a process waits for the answers to its question: less than a check of /readyz may take. */
-const answerTimeout = 1_500;
 /** The exit code for unusable settings. */
 const unusable = 78;
 
@@ -56,7 +54,7 @@ function openSwitchboard() {
     const round = { expects: new Set(living()), answers: [] as unknown[], done };
     open.set(id, round);
     for (const child of round.expects) send(child, { kind: 'asked', id, question });
-    await Promise.race([promise, sleep(answerTimeout, undefined, { ref: false })]);
+    await Promise.race([promise, sleep(answersWithinMs, undefined, { ref: false })]);
     open.delete(id);
     send(asker, { kind: 'answered', id: askedAs, answers: round.answers });
   }

@@ -47,7 +47,7 @@ export type RoomReading = {
 
 /** The most rooms of one read. */
 const mostRooms = 200;
-/** The most reads at a time. One is left to tenants without any, as those of one tenant may take long. */
+/** The most reads at a time. One tenant has all but one of them at most: its reads may take long. */
 const mostReads = 3;
 
 /** A promise whose rejection need not be handled. */

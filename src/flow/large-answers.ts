@@ -2,7 +2,6 @@
  * Large answers under way. Each holds memory until its reader, which may be slow, has taken it: the availability of 500
  * rooms for a quarter of a year takes 25 MB.
  */
-import { LimitExceeded } from '../errors.ts';
 import { openPlaces } from './places.ts';
 
 /** There is no limit for all tenants together, which those with slow readers could exhaust. */
@@ -32,7 +31,7 @@ export type CallPlace = {
    * Takes the place unless the call has it. Call it before a large answer is made. It never waits, as the call may have made other
    * parts of its answer, which take memory: where no place is free, all of it is dropped, and made again once there is one.
    * @param roomDays the size of what is about to be made; no place is needed while the sum of the call is small
-   * @throws LimitExceeded if none is free
+   * @throws Error if none is free, which no client sees
    */
   take(roomDays: number): void;
   /** The same for an answer that has turned out to be large. @returns whether the call has its place */
@@ -63,7 +62,7 @@ export function openCallPlace(places: { takeIfFree(): Leave | undefined; take():
   return {
     take(roomDays) {
       made += roomDays;
-      if (isLargeFor(made) && !takeIfFree()) throw new LimitExceeded('No place for a large answer is free.', 10);
+      if (isLargeFor(made) && !takeIfFree()) throw new Error('No place is free: the call is made again with one.');
     },
     takeIfFree,
     isRefused: () => isRefused,

@@ -248,14 +248,14 @@ export function createPipeline(log: Log, countRequest: (viewer: Viewer, uses: nu
     ): Promise<T> {
       const { query, operationName } = params;
       const { mandatorId } = call.viewer;
-      const places = call.context.once(openLargeAnswers);
+      const places = () => call.context.once(openLargeAnswers);
       const place = openCallPlace({
         takeIfFree() {
           const { parse } = yoga.getEnveloped({ ...call, params: { query } });
           const isMutation = getOperationAST(parse(query), operationName)?.operation === 'mutation';
-          return isMutation ? places.takeAtOnce(call.viewer) : places.takeIfFree(call.viewer);
+          return isMutation ? places().takeAtOnce(call.viewer) : places().takeIfFree(call.viewer);
         },
-        take: () => places.take(call.viewer),
+        take: () => places().take(call.viewer),
       });
       let result: Result = {};
       const drop = () => {

@@ -10,7 +10,7 @@ import { recordDifference } from './difference.ts';
 import { type Counts, errorMessages, recordFindings } from './findings.ts';
 import { anyOutsideOpeningHours, hoursNotCompared, type KnownHours, readOpeningHours, timeOfSent } from './hours.ts';
 import { fail, move } from './lifecycle.ts';
-import { exceededLimits, recordLimits, recordNotices } from './limits.ts';
+import { exceededLimits, recordBatchWarnings, recordLimits } from './limits.ts';
 import { beginPlan, carryOut, type DescribedPlan, describePlan, endPlan, planBookings } from './plan.ts';
 import { Cancelled, type ImportContext, type ImportProgress, Outdated, openProgress } from './progress.ts';
 import { beginReading, beginWriting, endWriting, type ReadJobs, readJobs } from './reading.ts';
@@ -44,7 +44,7 @@ type BatchWork = {
   jobs: ReadJobs;
   stage: Stage;
   /** Warnings about the batch as a whole. */
-  notices: Set<string>;
+  batchWarnings: Set<string>;
 };
 
 /** @throws Cancelled, HandedOver, Outdated; anything else is a technical reason to try again */
@@ -64,7 +64,7 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
     listed,
     jobs,
     stage: openStage(trx, batch, listed),
-    notices: new Set(),
+    batchWarnings: new Set(),
   };
   if (jobs.faulty) return await failData(work, lessonCount);
 
@@ -80,8 +80,8 @@ export async function importBatch(context: ImportContext, trx: Transaction, batc
   if (!published) return await failData(work, lessonCount);
   const { warnings, omitted } = await recordWarnings(work, published);
   // A dry run continues, as it may find more.
-  if (tooMany !== undefined) work.notices.add(tooMany);
-  const warningCount = warnings + (await recordNotices(trx, batch, work.notices));
+  if (tooMany !== undefined) work.batchWarnings.add(tooMany);
+  const warningCount = warnings + (await recordBatchWarnings(trx, batch, work.batchWarnings));
   if (batch.validateOnly) await recordDifference(trx, batch);
   const written = batch.validateOnly ? {} : writtenCounts(published);
   await end(move(trx, batch, 'LessonsCreated', { processedCount: lessonCount, ...written, warningCount, omitted }));
@@ -167,15 +167,18 @@ async function publish(progress: ImportProgress, work: BatchWork): Promise<Publi
 /** The opening hours, if any are known and they are not too many. */
 async function hoursOf(
   db: Database,
-  { batch, jobs, notices }: BatchWork,
+  { batch, jobs, batchWarnings }: BatchWork,
   when: Parameters<typeof readOpeningHours>[2],
 ): Promise<KnownHours | undefined> {
   if (!jobs.knowsHours) return undefined;
   try {
-    return await readOpeningHours(db, batch, when);
+    const hours = await readOpeningHours(db, batch, when);
+    // An earlier attempt may have asked for more.
+    batchWarnings.delete(hoursNotCompared);
+    return hours;
   } catch (error) {
-    if (!(error instanceof Malformed)) throw error;
-    notices.add(hoursNotCompared);
+    if (!(error instanceof Malformed && error.errors.some(({ code }) => code === 'LimitExceeded'))) throw error;
+    batchWarnings.add(hoursNotCompared);
     return undefined;
   }
 }
@@ -281,7 +284,7 @@ async function failData(work: BatchWork, lessonCount: number): Promise<BatchOutc
   const found = await recordFindings(trx, batch, { diagnose: true, hours, settled: false });
   if (found.errors === 0) throw new Outdated('a constraint refused the batch, but nothing is wrong with it any more');
   const messages = await errorMessages(trx, batch, found.errors);
-  const warningCount = found.warnings + (await recordNotices(trx, batch, work.notices));
+  const warningCount = found.warnings + (await recordBatchWarnings(trx, batch, work.batchWarnings));
   const counts = { lessonCount, errorCount: found.errors, warningCount, omitted: found.omitted };
   await end(fail(trx, batch, 'Data', messages, counts));
   return 'LessonsImportFailed';

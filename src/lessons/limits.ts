@@ -31,9 +31,13 @@ export async function recordLimits(
   await trx.insertInto('batch_error').values(findings).execute();
 }
 
-/** Stores warnings before all others, as one. @returns how many that are */
-export async function recordNotices(trx: Transaction, batch: Running, notices: ReadonlySet<string>): Promise<number> {
-  if (notices.size === 0) return 0;
-  await recordLimits(trx, batch, 'Warning', [[...notices].join('\n')], 0);
+/** Stores the warnings about the batch as a whole as one, which comes before those about lessons. @returns 1, or 0 if there are none */
+export async function recordBatchWarnings(
+  trx: Transaction,
+  batch: Running,
+  warnings: ReadonlySet<string>,
+): Promise<number> {
+  if (warnings.size === 0) return 0;
+  await recordLimits(trx, batch, 'Warning', [[...warnings].join('\n')], 0);
   return 1;
 }

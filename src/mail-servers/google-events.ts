@@ -51,7 +51,7 @@ export const members = [
 /** The private extended property that marks items that were written from here. */
 export const markName = 'rg';
 
-const stub = z.object({ id: z.string().min(1), status: text });
+const stub = z.object({ id: z.string().min(1), status: text.catch(null) });
 const series = z.object({ recurrence: z.array(z.string()).min(1) });
 
 /** Whether an event repeats; lists have its occurrences instead. */

@@ -9,12 +9,13 @@ import { readDay } from './whole-days.ts';
 const text = z.string().nullish();
 const moment = z.object({ dateTime: text, timeZone: text }).nullish();
 
-/** The members that every list of events has. A delta has no other members for occurrences. */
+const textOrNone = text.catch(null);
+/** The members that every list of events has. A delta has no other members for occurrences. Without an id an event has no name. */
 const stubSchema = z.object({
   id: z.string().min(1),
-  seriesMasterId: text,
-  type: text,
-  '@odata.etag': text,
+  seriesMasterId: textOrNone,
+  type: textOrNone,
+  '@odata.etag': textOrNone,
   '@removed': z.unknown().optional(),
 });
 export type EventStub = z.output<typeof stubSchema>;

@@ -191,7 +191,7 @@ function sortChanges(events: readonly unknown[]): Omit<Changes, 'place'> & { ser
   for (const event of events) {
     const stub = readStub(event);
     if (!stub) {
-      singles.set('', withoutId);
+      singles.set(withoutId.id, withoutId);
       continue;
     }
     const { id } = stub;
@@ -247,7 +247,7 @@ async function readSeries(
 function readEvents(values: readonly unknown[], seriesMasterId?: string): ReadOfGroup[] {
   return values.flatMap((event) => {
     const stub = readStub(event);
-    if (!stub) return withoutId;
+    if (!stub) return seriesMasterId === undefined ? withoutId : { ...withoutId, group: boundId(seriesMasterId) };
     if (stub.type === 'seriesMaster') return [];
     return readEvent(event, seriesMasterId === undefined ? stub : { ...stub, seriesMasterId });
   });

@@ -13,7 +13,7 @@ export function checkItemCount(items: number): void {
 
 /** @param pages how many were read @param isKnown whether the next one was read before @throws ServerFault if there is no end */
 export function checkNextPage(origin: string, pages: number, isKnown: boolean): void {
-  if (isKnown || pages === mostPages)
+  if (isKnown || pages >= mostPages)
     throw new ServerFault('TooLarge', `${origin} refers to further pages without an end.`);
 }
 

@@ -43,6 +43,7 @@ export {
 } from './connector.ts';
 export { ewsNamespaces } from './ews-soap.ts';
 export { mayConcernLookup, mayConcernOneItem } from './failed-writes.ts';
+export { withoutId } from './groups.ts';
 export { checkItemCount, mergePages, withoutVoid } from './pages.ts';
 export { boundId, cutText, organizerOf } from './values.ts';
 export { childOf, childrenOf, readXml, textOf, type XmlElement, XmlFault } from './xml.ts';

@@ -8,6 +8,7 @@ import {
   type ReadingWindow,
   type RemoteGroup,
   type RemoteItem,
+  withoutId,
 } from '../mail-servers/service.ts';
 import { ownOf, reasonOfOurs } from './items.ts';
 import type { Calendar, CalendarKey } from './reading.ts';
@@ -113,7 +114,9 @@ export async function markWritten(
     elsewhere.map(({ item }) => item.id),
   );
   const [gone, seen] = [new Set(changes.removed), new Set(items.map(({ id }) => id))];
-  const stands = (id: string) => !gone.has(id) && (!changes.whole || seen.has(id));
+  // An event without an id may be any that is missing.
+  const isComplete = changes.whole && !changes.groups.some(({ id }) => id === withoutId.id);
+  const stands = (id: string) => !gone.has(id) && (!isComplete || seen.has(id));
   const originals = new Map(
     rows.flatMap((row) => {
       const stillStands = row.nativeId !== null && !isInDoubt(row) && stands(row.nativeId);

@@ -12,7 +12,7 @@ import {
   type MailWish,
 } from '../bookings/service.ts';
 import type { Transaction } from '../db/database.ts';
-import type { CalendarChanges, ReadingWindow } from '../mail-servers/service.ts';
+import { type CalendarChanges, type ReadingWindow, withoutId } from '../mail-servers/service.ts';
 import { attemptSoon, doubtSubscription, endOthersWaits } from '../mail-subscriptions/service.ts';
 import { minute } from '../time/durations.ts';
 import { doubtWritten, markWritten } from './doubts.ts';
@@ -85,7 +85,8 @@ function planSteps(
   }
   const isAbsent = (one: StoredItem) => {
     if (taken.removed.has(one.groupId) || taken.removed.has(one.itemId)) return true;
-    const isRead = isWhole || taken.groupIds.has(one.groupId);
+    // An event without an id may be any that is missing.
+    const isRead = (isWhole && !taken.unreadable.has(withoutId.id)) || taken.groupIds.has(one.groupId);
     return isRead && !taken.unreadable.has(one.groupId) && isWithin(one, window);
   };
   for (const old of before.values())

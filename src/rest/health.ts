@@ -11,7 +11,7 @@ import {
 } from 'prom-client';
 import { type Context, version } from '../context.ts';
 import { MethodNotAllowed } from '../errors.ts';
-import type { Siblings } from '../siblings.ts';
+import { answersWithinMs, type Siblings } from '../siblings.ts';
 import { writeJson } from './json.ts';
 import { routeOf, statusOf } from './request.ts';
 
@@ -37,8 +37,8 @@ const checkTimeoutMs = 2_000;
 const metricsKeptForMs = 1_000;
 /** Milliseconds for a figure: Prometheus gives up after ten seconds, and would consider the process dead. */
 const figureTimeoutMs = 5_000;
-/** Siblings wait 1.5 s for each other's metrics (supervisor.ts). */
-const siblingsFigureTimeoutMs = 1_000;
+/** So that siblings have it in time. */
+const siblingsFigureTimeoutMs = answersWithinMs - 500;
 
 /** A pooler may lead to a server that has become a standby: reads there are outdated, and writes fail. */
 async function takesWrites(db: Context['db']): Promise<boolean> {

@@ -62,7 +62,7 @@ means the default. A wrong value prevents the start, with a line for each fault 
 Unknown members of the files, such as those of other products, are ignored with a warning at the start, unless they resemble a
 setting: a misspelt setting prevents the start. A variable with the right group and a wrong name in it prevents it too
 (\`Limits__Lesson\`); any other that looks like a misspelt setting (\`DatabseUrl\`, \`Limit__…\`) may belong to another program: it is
-ignored with a warning. A \`HOST\` or \`PORT\` that a shell or a platform exports is a setting too.
+ignored, with a warning unless it is all in capitals without \`__\`. A \`HOST\` or \`PORT\` that a shell or a platform exports is a setting too.
 
 ## General
 

@@ -35,7 +35,7 @@ function nginx(directory: string, { port, a, b }: Places): Proxy {
     .replace(/server 10\.0\.1\.1:8080;/, `server ${b};`)
     .replace(/server \{\s+listen 80;[^}]*\}/, '')
     .replace(/listen 443 ssl http2;/, `listen 127.0.0.1:${port};`)
-    .replace('/var/log/nginx/', `${directory}/`)
+    .replaceAll('/var/log/nginx/', `${directory}/`)
     .replace(/^ *ssl_.*\n/gm, '');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${directory}/${name};`)

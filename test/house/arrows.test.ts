@@ -108,6 +108,7 @@ const planted: Record<string, [importer: string, imported: string][]> = {
   nouns: [['src/nouns.ts', 'src/fields.ts']],
   'query-parameters': [['src/query-parameters.ts', 'src/errors.ts']],
   config: [['src/config.ts', 'src/log.ts']],
+  'setting-names': [['src/setting-names.ts', 'src/config.ts']],
   settings: [['src/settings.ts', 'src/config.ts']],
   ground: [
     ['src/errors.ts', 'src/log.ts'],

@@ -410,6 +410,7 @@ describe('members of other products', () => {
   test.each<[NodeJS.ProcessEnv, string | undefined]>([
     [{ DatabseUrl: 'postgres:///' }, 'DatabaseUrl'],
     [{ Peper: 'x' }, 'Pepper'],
+    [{ ReadDatabaseUrls: 'postgres:///' }, 'ReadDatabaseUrl'],
     [{ Limit__LessonsPerBatch: '5' }, 'Limits__LessonsPerBatch'],
     [{ LIMIT__LESSONSPERBATCH: '5' }, 'Limits__LESSONSPERBATCH'],
     [{ MailServr__uni__Url: 'https://x.example' }, 'MailServer__uni__Url'],

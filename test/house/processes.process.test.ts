@@ -107,11 +107,14 @@ test('metrics are the sum of both, save what both read in the database', async (
 
 test('a figure that the database does not tell is left out, and no other', async () => {
   const release = await hold(db, (trx) => sql`lock table batch`.execute(trx));
-  await until('both answer without it', async () => {
-    const text = await readMetrics();
-    return /^roomgate_processes 2$/m.test(text) && !text.includes('\nroomgate_batches_open ');
-  });
-  await release();
+  try {
+    await until('both answer without it', async () => {
+      const text = await readMetrics();
+      return /^roomgate_processes 2$/m.test(text) && !text.includes('\nroomgate_batches_open ');
+    });
+  } finally {
+    await release();
+  }
 });
 
 test('metrics of file descriptors are those of one process, so that a full one is seen beside others', async () => {

@@ -1049,6 +1049,25 @@ describe('a large calendar is read in steps', () => {
     graph.empty(room.mailbox);
   });
 
+  test('an event that has lost its id keeps its booking in a reading of the whole calendar', async () => {
+    graph.put(room.mailbox, eventAt('a', at(1, 8)), eventAt('b', at(2, 8)));
+    await sync();
+    const both = await occupied();
+    expect(both).toHaveLength(2);
+    const again = async () => {
+      await requestReadings(work, room.mandatorId, [room.calendarId], { whole: true });
+      await run();
+      return await occupied();
+    };
+    graph.remove(room.mailbox, 'a');
+    graph.put(room.mailbox, { ...eventAt('a', at(1, 8)), id: '' });
+    expect(await again()).toEqual(both);
+    graph.empty(room.mailbox);
+    graph.put(room.mailbox, eventAt('b', at(2, 8)));
+    expect(await again()).toHaveLength(1);
+    graph.empty(room.mailbox);
+  });
+
   test('of a calendar that is retired nothing is kept', async () => {
     fill(0, 2_100);
     await sync();

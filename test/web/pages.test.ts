@@ -148,7 +148,8 @@ describe('GET /assets', () => {
     const { headers, body } = await get('/assets/displays/state.ts');
     expect(headers['content-type']).toBe('text/javascript; charset=utf-8');
     expect(body.toString()).not.toMatch(/\/\*\*|\bexport type\b|: number/);
-    const served = (await import(`data:text/javascript;base64,${body.toString('base64')}`)) as Record<string, unknown>;
+    const text = body.toString().replaceAll("'../", `'${new URL('../../src/', import.meta.url)}`);
+    const served = (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as Record<string, unknown>;
     const source = (await import('../../src/displays/state.ts')) as Record<string, unknown>;
     expect(Object.keys(served)).toEqual(Object.keys(source));
   });

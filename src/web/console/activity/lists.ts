@@ -44,14 +44,16 @@ export function readJson(text: string): { value: unknown; isCut: boolean } | und
 
 type Values = { from: string | null; to: string | null };
 
-/** Of two lists only the entries that differ, as a whole list says nothing to who looks for what was added. */
+/** Of two lists only the entries that differ, as a whole list hides what was added. */
 export function withoutShared({ from, to }: Values): Values {
   const [before, after] = [from, to].map((text) => (text?.startsWith('[') ? readJson(text) : undefined));
   if (!Array.isArray(before?.value) || !Array.isArray(after?.value)) return { from, to };
+  // What is missing at the end of one need not differ.
+  if (before.isCut || after.isCut) return { from, to };
   const [one, other] = [before, after].map(({ value }) => (value as unknown[]).map((entry) => JSON.stringify(entry)));
-  const alone = (list: readonly string[] = [], others: readonly string[] = [], isCut = false) =>
-    `[${list.filter((entry) => !others.includes(entry)).join()}]${isCut ? '…' : ''}`;
-  const differing = { from: alone(one, other, before.isCut), to: alone(other, one, after.isCut) };
+  const alone = (list: readonly string[] = [], others: readonly string[] = []) =>
+    `[${list.filter((entry) => !others.includes(entry)).join()}]`;
+  const differing = { from: alone(one, other), to: alone(other, one) };
   // Only their order differs.
   return differing.from === '[]' && differing.to === '[]' ? { from, to } : differing;
 }

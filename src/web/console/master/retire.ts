@@ -94,6 +94,10 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
     onDone();
     onClose();
   }
+  const moveTo = (id: string) => {
+    setRefusal(undefined);
+    setTarget(id);
+  };
   const conflicts = refusal?.conflicts ?? [];
   const body = showAsked(asked, (preview) => {
     if (!preview) return html`<p>${shell().stale.isGone}</p>`;
@@ -118,7 +122,10 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
           h(Field, {
             label: t().whatThen,
             value: futureBookings,
-            onInput: (text) => setFuture(text as FutureBookings),
+            onInput: (text) => {
+              setRefusal(undefined);
+              setFuture(text as FutureBookings);
+            },
             choices: choices.map((value) => ({ value, text: t().futures[value] })),
           })
         }
@@ -126,7 +133,7 @@ export const Retirement: Component<RetirementProperties> = ({ room, rooms, locat
           hasBookings &&
           futureBookings === 'Move' &&
           html`
-          ${h(Field, { label: t().moveTo, value: target, onInput: setTarget, choices: others.map((other) => ({ value: other.id, text: line`${other.name} · ${nameIn(locations, other.locationId)}` })), fault: faultAt(refusal, 'resourceId') })}
+          ${h(Field, { label: t().moveTo, value: target, onInput: moveTo, choices: others.map((other) => ({ value: other.id, text: line`${other.name} · ${nameIn(locations, other.locationId)}` })), fault: faultAt(refusal, 'resourceId') })}
           ${h(Check, { label: t().skipOccupied(name), checked: skips, onChange: setSkips })}`
         }
         ${conflicts.length === 0 ? h(RefusedBox, { refusal, fields: ['resourceId'] }) : h(InTheWay, { conflicts, room, rooms, timeZone })}

@@ -144,7 +144,7 @@ const busy = new WeakSet<EventTarget>();
 /** Leads to the first faulty field, or else back from nowhere: a button that was disabled or removed has lost the focus. */
 function settleFocus(form: HTMLFormElement, before: Element | null): void {
   const faulty = form.querySelector<HTMLElement>('.wrong :is(input, select, textarea):enabled');
-  const next = before?.isConnected ? before : form.querySelector('button.main');
+  const next = before?.isConnected && before !== document.body ? before : form.querySelector('button.main');
   if (faulty) faulty.focus();
   else if (document.activeElement === document.body && next instanceof HTMLElement) next.focus();
 }

@@ -30,7 +30,8 @@ import { type Booking, isActive, type Room, type Store, toMinute } from './store
 
 type FormProperties = { draft: Draft; rooms: readonly Room[]; store: Store; onClose: () => void };
 
-const fieldNames = ['subject', 'description', 'resourceId', 'organizerId', 'start', 'end', 'recurrenceRule'];
+const fieldNames = ['subject', 'description', 'resourceId', 'start', 'end'];
+const fieldNamesOfNew = [...fieldNames, 'organizerId', 'recurrenceRule'];
 
 /** What is typed, and the state of the booking before; both are kept while the form is open. */
 function useWanted(draft: Draft, zoneOf: (roomId: string) => string) {
@@ -165,7 +166,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       ${h(Field, { label: labels().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: longest.description, fault: faultAt(refusal, 'description') })}
       ${h(Check, { label: t().isPrivate, checked: isPrivate, onChange: (checked) => set({ isPrivate: checked }) })}
       ${!booking && isAdmin && h(Check, { label: t().block, checked: block, onChange: (checked) => set({ block: checked }) })}
-      ${h(RefusedBox, { refusal, fields: fieldNames })}
+      ${h(RefusedBox, { refusal, fields: booking ? fieldNames : fieldNamesOfNew })}
       ${refusal && h(ConflictList, { refusal, timeZone, nameOf: (id) => roomOf(id).name, onTake: take, onSkip: maySkip && sendSkipping })}
       <div class="buttons end">
         ${

@@ -2,6 +2,7 @@
 import { rangeIn } from '../clock.ts';
 import type { BookingDetailsQuery } from '../generated/graphql.ts';
 import type { Told } from '../parts/stale.ts';
+import { personName } from '../person-name.ts';
 import { t as audit } from '../texts/audit.ts';
 import { labels } from '../texts/members.ts';
 import { t } from '../texts/rooms.ts';
@@ -32,5 +33,6 @@ export function changeBetween(before: Booking, now: NonNullable<BookingDetailsQu
   const { decision, changedAt } = now;
   // Others may have changed more since the decision.
   const isDecision = before.status === 'Requested' && changes.length === 1 && decision?.decidedAt === changedAt;
-  return { who: isDecision ? decision?.decidedBy?.displayName : undefined, at: changedAt, changes };
+  const decider = isDecision ? decision?.decidedBy?.displayName : undefined;
+  return { who: decider && personName(decider), at: changedAt, changes };
 }

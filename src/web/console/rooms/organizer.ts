@@ -48,8 +48,10 @@ export const Organizer: Component<OrganizerProperties> = ({ whom, onChange, faul
       const names = new Map([...known, ...(found ?? []).map(({ text, id }) => [text.toLowerCase(), id] as const)]);
       setKnown(names);
       // Who may not book for others books for themselves, whatever the form has said before.
-      if (found) tell(typed, names);
-      else onChange({});
+      if (!found) onChange({});
+      else if (whom.id === undefined) tell(typed, names);
+      // Another person may have the same name.
+      else if (found.every(({ id }) => id !== whom.id)) onChange({ typed, unknown: true });
       return found;
     },
     [sought],

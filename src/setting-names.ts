@@ -1,4 +1,4 @@
-/** Names that are no settings, but may be misspelt ones. */
+/** The names of settings: people write them in any case, and misspell them. */
 import leven, { closestMatch } from 'leven';
 import {
   clientSettings,
@@ -50,6 +50,8 @@ function homeOf([first, ...rest]: readonly PropertyKey[]): string {
 
 const isRepeated = (home: string) => home.startsWith('(');
 
+const inLower = (name: string) => name.toLowerCase();
+
 const inOrder = (name: string) => [...name].sort().join('');
 
 /** Whether a name may be a misspelling of another: at most one letter in three is wrong, or letters are swapped. */
@@ -83,8 +85,13 @@ export function findMisspelt(environment: NodeJS.ProcessEnv): string[] {
     .flatMap((variable) => {
       const [first = '', ...inner] = variable.split('__');
       const names = Object.keys(settings.shape).filter((name) => isGroup(name) === inner.length > 0);
-      if (knownName(names, first)) return [];
-      const meant = names.find((name) => resembles(first.toLowerCase(), name.toLowerCase()));
+      const written = first.toLowerCase();
+      const near = closestMatch(
+        written,
+        names.map(inLower).filter((name) => resembles(written, name)),
+      );
+      if (near === undefined || near === written) return [];
+      const meant = names.find((name) => inLower(name) === near);
       return meant
         ? [`${variable}: there is no such setting; did you mean ${[meant, ...inner].join('__')}? It is ignored`]
         : [];
