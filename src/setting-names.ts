@@ -63,7 +63,8 @@ export function suggestion(path: readonly PropertyKey[], unknown: string, isVari
   const written = unknown.toLowerCase();
   const names = everyName.map(({ name }) => name.toLowerCase()).filter((name) => resembles(written, name));
   const near = closestMatch(written, names, { maxDistance: 2 });
-  const known = everyName.filter(({ name }) => name.toLowerCase() === near);
+  // Within a group no other group is meant.
+  const known = everyName.filter(({ name }) => name.toLowerCase() === near && (path.length === 0 || !(name in groups)));
   const here = homeOf(path);
   const meant = known.find(({ home }) => home === here) ?? known.find(({ home }) => !isRepeated(home));
   if (!meant) return '';

@@ -472,6 +472,7 @@ describeInBrowser('Booking in the console', () => {
     const edit = mine.page.getByRole('dialog', { name: 'Buchung ändern' });
     await edit.getByLabel('Titel', { exact: true }).fill('Planungsrunde');
     const id = new URL(mine.page.url()).searchParams.get('booking')?.replace('booking_', '');
+    await send('PATCH', `bookings/${id}`, { SetupMinutes: 15 });
     await send('DELETE', `bookings/${id}`);
     const save = edit.getByRole('button', { name: 'Speichern' });
     await save.click();
@@ -488,8 +489,33 @@ describeInBrowser('Booking in the console', () => {
     await press();
     await cell(/^Planungsrunde 17:00–18:00/).waitFor();
     const { Items } = await send('GET', `bookings?From=${day}T16:00:00Z&To=${day}T17:00:00Z&Occupying=true`);
-    const [again] = (Items as { Id: number; Subject: string }[]).filter(({ Subject }) => Subject === 'Planungsrunde');
+    const [again] = (Items as { Id: number; Subject: string; SetupMinutes: number }[]).filter(
+      ({ Subject }) => Subject === 'Planungsrunde',
+    );
+    expect(again?.SetupMinutes).toBe(15);
     await send('DELETE', `bookings/${again?.Id}`);
+  });
+
+  test('of a series whose date is cancelled meanwhile, that date alone is booked anew', async () => {
+    await send('POST', 'bookings', {
+      ResourceId: service.tenant.resources[2]?.id,
+      Start: `${day}T16:00:00Z`,
+      End: `${day}T17:00:00Z`,
+      Subject: 'Reihe',
+      OrganizerId: service.tenant.person('User').id,
+      RecurrenceRule: 'FREQ=WEEKLY;COUNT=2',
+    });
+    await cell(/^Reihe 17:00–18:00/).click();
+    await mine.page.getByRole('dialog', { name: 'Reihe' }).getByRole('button', { name: 'Ändern' }).click();
+    const edit = mine.page.getByRole('dialog', { name: 'Buchung ändern' });
+    await edit.getByLabel('Titel', { exact: true }).fill('Reihen');
+    const id = new URL(mine.page.url()).searchParams.get('booking')?.replace('booking_', '');
+    await send('DELETE', `bookings/${id}?Scope=All`);
+    await edit.getByRole('button', { name: 'Speichern' }).click();
+    await edit.getByRole('alert').getByText('Die übrigen Termine der Serie ändern Sie an einem von ihnen.').waitFor();
+    await edit.getByRole('button', { name: 'Nur diesen Termin neu buchen' }).waitFor();
+    await edit.locator('header').getByRole('button').click();
+    await edit.waitFor({ state: 'detached' });
   });
 
   test('in a week each cell names its day, and so does a move by keys', async () => {

@@ -52,8 +52,9 @@ const inWords =
     };
   };
 
-/** What it is about. */
-const nameOf = ({ subjectName, subjectId }: Act) => subjectName && personName(subjectName, subjectId ?? '');
+/** What it is about; a PIN has the name of its person. */
+const nameOf = ({ subject, subjectName, subjectId }: Act) =>
+  subjectName && personName(subjectName, subject === 'Person' ? (subjectId ?? '') : '');
 
 const plain = (change: Change): string =>
   `${change.member}: ${isKept(change) ? `${change.from || '–'} → ${change.to || '–'}` : change.hidden}`;

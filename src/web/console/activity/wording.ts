@@ -98,7 +98,11 @@ const texts: Record<string, (text: string) => string> = {
 
 export function valueText(subject: Subject, member: string, value: string, names: Names): string {
   const ids = idsIn(subject, member, value);
-  if (ids) return ids.map((id) => names.get(id) ?? t().unnamed(id.replace(/\D/g, ''))).join(', ');
+  if (ids) {
+    const nameOf = (id: string, name = names.get(id)) =>
+      name === undefined ? t().unnamed(id.replace(/\D/g, '')) : personName(name, id);
+    return ids.map((id) => nameOf(id)).join(', ');
+  }
   try {
     return (texts[`${subject} ${member}`] ?? texts[member])?.(value) ?? t().values[value] ?? value;
   } catch {
@@ -123,7 +127,7 @@ export async function readNames(acts: readonly Pick<Act, 'subject' | 'changes'>[
   const all = [...ids];
   for (let from = 0; from < all.length; from += idsAtOnce) {
     const { nodes } = await ask(NamesOfRecordsDocument, { ids: all.slice(from, from + idsAtOnce) }, stop);
-    for (const node of nodes ?? []) if (node && 'name' in node) names.set(node.id, personName(node.name, node.id));
+    for (const node of nodes ?? []) if (node && 'name' in node) names.set(node.id, node.name);
   }
   return names;
 }

@@ -54,14 +54,17 @@ export const WeekGrid: Component<GridProperties> = ({ periods, hasHours, onChang
           : box.right - event.clientX < edge && before.to <= dayMinutes
             ? 'to'
             : 'move';
-    (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     setDrag({ grip, before, now: before ?? { day, from: start, to: start + step, ...season }, at, hasMoved: false });
   };
   const move = (event: PointerEvent) => {
     if (!drag) return;
+    // Released elsewhere.
+    if (event.buttons === 0) return setDrag(undefined);
     const { grip, before, at } = drag;
     const there = minutesAt(event);
     if (!drag.hasMoved && Math.abs(there - at) < step / 2) return;
+    // Not before it moves: what has the capture gets the click, too.
+    (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     const by = snap(there - at);
     const from = before?.from ?? Math.floor(at / step) * step;
     const to = before?.to ?? from + step;

@@ -105,8 +105,13 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
   const seasons = [...new Map([season, ...periods].map((each) => [seasonKey(each), seasonOf(each)])).values()];
   const shown = periods.filter((period) => seasonKey(period) === seasonKey(season));
 
+  /** A refusal is about what was sent. */
+  function edit(next: readonly Period[] | undefined): void {
+    setTyped(next);
+    void settle(undefined, undefined);
+  }
   const replace = (before: Period | undefined, after: readonly Period[]) =>
-    setTyped(
+    edit(
       [...periods.filter((period) => period !== before), ...after].toSorted(
         (one, other) => one.day - other.day || one.from - other.from,
       ),
@@ -146,7 +151,7 @@ export const Weekly: Component<WeeklyProperties> = ({ owner, rules, onSaved }) =
       ${
         typed &&
         html`<div class="buttons end">
-          <button type="button" onClick=${() => setTyped(undefined)}>${t().discard}</button>
+          <button type="button" onClick=${() => edit(undefined)}>${t().discard}</button>
           <button type="button" class="main" disabled=${isBusy} onClick=${() => void save()}>${t().save}</button>
         </div>`
       }

@@ -27,7 +27,7 @@ export async function createBooking(
   { room: { id, name, timeZone }, range, skips }: Sent,
   idempotencyKey: string,
 ): Promise<Refusal | undefined> {
-  const { subject, description, isPrivate, whom, block } = wanted;
+  const { subject, description, isPrivate, whom, block, setupMinutes, teardownMinutes } = wanted;
   const dayOf = (instant: string) => dayAt(timeZone, Date.parse(instant));
   const rule = ruleOf({ ...wanted, day: dayOf(range.start) });
   const input: CreateBookingInput = {
@@ -40,6 +40,8 @@ export async function createBooking(
     ...(whom.id && { organizerId: whom.id }),
     ...(rule && { recurrenceRule: rule, conflictHandling: skips ? 'Skip' : 'Fail' }),
     ...(block && { kind: 'Block' }),
+    ...(setupMinutes && { setupMinutes }),
+    ...(teardownMinutes && { teardownMinutes }),
   };
   const { done, refused } = await act(CreateBookingDocument, { input });
   if (refused) return refused;

@@ -65,10 +65,11 @@ function useWanted(draft: Draft, zoneOf: (roomId: string) => string) {
     });
   }
   /** Continues with a new booking of the same content, for the same person. */
-  function detach({ organizer }: Booking): void {
+  function detach({ organizer, setupMinutes, teardownMinutes }: Booking): void {
     setBase((last) => ({ ...last, booking: undefined }));
     const { personId: id, displayName: typed = '' } = organizer ?? {};
-    set({ scope: 'This', whom: id && id !== person.value?.id ? { typed, id } : {} });
+    const whom = id && id !== person.value?.id ? { typed, id } : {};
+    set({ scope: 'This', whom, setupMinutes, teardownMinutes });
   }
   return { base, before, wanted, idempotencyKey, set, rebase, detach };
 }
@@ -143,6 +144,11 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
     setRefusal(undefined);
     await send({ room: roomOf(resourceId), range: { start, end }, skips: hasSkipped });
   }
+  /** A refusal of a place does not hold for another. */
+  function setPlace(changes: Partial<Wanted>): void {
+    set(changes);
+    setRefusal(undefined);
+  }
   const roomChoices = rooms.map(({ id, name, locationName }) => ({ value: id, text: line`${name} · ${locationName}` }));
   const isClosed = refusal?.faults.some(({ code }) => code === 'OutsideOpeningHours');
   const isAdmin = person.value?.role === 'Admin';
@@ -154,14 +160,14 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
   const form = html`
     <form onSubmit=${submit(() => send())}>
       ${stale && h(StaleBox, { stale })}
-      ${ended && html`<p class="stale" role="alert">${ended}</p>`}
+      ${ended && html`<p class="stale" role="alert">${[ended, booking.seriesId && t().othersOfSeries].filter(Boolean).join(' ')}</p>`}
       ${h(Field, { label: labels().subject, value: subject, onInput: (text) => set({ subject: text }), required: true, autofocus: true, maxLength: longest.subject, fault: faultAt(refusal, 'subject') })}
-      ${h(Field, { label: t().room, value: roomId, onInput: (id) => set({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
-      ${h(BookingTimes, { wanted: { roomId, day, lastDay, from, to, block, scope }, timeZone, start, end, refusal, set })}
-      ${room && !isBackwards && h(ClosedHint, { room, days, start, end })}
+      ${h(Field, { label: t().room, value: roomId, onInput: (id) => setPlace({ roomId: id }), choices: roomChoices, fault: faultAt(refusal, 'resourceId') })}
+      ${h(BookingTimes, { wanted: { roomId, day, lastDay, from, to, block, scope }, timeZone, start, end, refusal, set: setPlace })}
+      ${room && from && to && !isBackwards && h(ClosedHint, { room, days, start, end })}
       ${isClosed && rule && !hasSkipped && html`<div class="buttons"><button type="button" onClick=${once(sendSkipping)}>${t().skipClosed}</button></div>`}
       ${booking?.seriesId && scopeField(scope, (value) => set({ scope: value }))}
-      ${!booking && h(RepeatFields, { choice, count: isShort ? undefined : days.length, refusal, set })}
+      ${!booking && h(RepeatFields, { choice, count: isShort ? undefined : days.length, refusal, set: setPlace })}
       ${!booking && h(Organizer, { whom, onChange: (value) => set({ whom: value }), fault: organizerFault })}
       ${h(Field, { label: labels().description, type: 'textarea', value: description, onInput: (text) => set({ description: text }), maxLength: longest.description, fault: faultAt(refusal, 'description') })}
       ${h(Check, { label: t().isPrivate, checked: isPrivate, onChange: (checked) => set({ isPrivate: checked }) })}
@@ -171,7 +177,7 @@ export const BookingForm: Component<FormProperties> = ({ draft, rooms, store, on
       <div class="buttons end">
         ${
           booking && ended
-            ? html`<button type="button" class="main" key="anew" onClick=${once(() => detach(booking))}>${t().bookAnew}</button>`
+            ? html`<button type="button" class="main" key="anew" onClick=${once(() => detach(booking))}>${t().bookAnew(booking.seriesId !== null)}</button>`
             : html`<button class="main" key="send" disabled=${isBusy || stale?.isGone}>${booking ? t().save : t().book}</button>`
         }
       </div>

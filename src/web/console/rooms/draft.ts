@@ -33,6 +33,9 @@ export type Wanted = {
   whom: ForWhom;
   block: boolean;
   scope: Scope;
+  /** Of a booking that is made anew; no form shows them. */
+  setupMinutes?: number;
+  teardownMinutes?: number;
 };
 
 export const draftOf = (booking: Booking): Draft => ({

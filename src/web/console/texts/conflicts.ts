@@ -13,7 +13,7 @@ export const conflictTexts = texts<Conflicts>(
     InactiveLocation: 'Dieser Standort ist außer Betrieb. Nehmen Sie ihn zuerst wieder in Betrieb.',
     InactivePerson: 'Diese Person ist nicht aktiv. Kreuzen Sie bei ihr zuerst „Aktiv“ an, oder wählen Sie eine andere.',
     InactiveResource:
-      'Dieser Raum ist außer Betrieb. Wählen Sie einen anderen, oder nehmen Sie ihn zuerst wieder in Betrieb.',
+      'Dieser Raum ist außer Betrieb. Wählen Sie einen anderen; Admins können ihn wieder in Betrieb nehmen.',
     HasActiveResources: 'An diesem Standort sind noch Räume in Betrieb. Nehmen Sie zuerst diese außer Betrieb.',
     InUse: 'Eine Regel nennt diese Gruppe, oder ein Raum hat diese Regel. Ändern Sie zuerst das.',
     LastAdmin: 'Dann hätte die Schule niemanden mehr in der Verwaltung. Geben Sie diese Rolle zuerst jemand anderem.',
@@ -53,7 +53,7 @@ export const conflictTexts = texts<Conflicts>(
     TeacherCodeTaken: 'Another person has this teacher code already.',
     InactiveLocation: 'This location is retired. Take it into use again first.',
     InactivePerson: 'This person is not active. Tick “Active” for them first, or choose another person.',
-    InactiveResource: 'This room is retired. Choose another, or take it into use again first.',
+    InactiveResource: 'This room is retired. Choose another; Admins can take it into use again.',
     HasActiveResources: 'Rooms of this location are still in use. Retire these first.',
     InUse: 'A policy names this group, or a room has this policy. Change that first.',
     LastAdmin: 'The school would have no administrator left. Give somebody else this role first.',

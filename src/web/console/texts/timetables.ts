@@ -99,7 +99,7 @@ export const t = texts(
       MissingField: 'Die Angabe fehlt',
       InvalidType: 'Die Angabe hat eine falsche Form',
       InvalidTime: 'Die Zeit stimmt nicht',
-      UnknownResource: 'Diesen Raum gibt es nicht',
+      UnknownResource: 'Diesen Raum gibt es nicht, oder er ist außer Betrieb',
       AmbiguousResource: 'Den Raum gibt es an mehreren Standorten',
       InconsistentIdentifiers: 'Raum und RessourceId passen nicht zusammen',
       DuplicateJobId: 'Diese JobID gibt es schon',
