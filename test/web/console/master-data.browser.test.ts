@@ -335,6 +335,12 @@ describeInBrowser('The master data of the console', () => {
     await page.mouse.up();
     await bar('Saturday 10:00–14:00').waitFor();
     await sound();
+    // A click of the mouse is no drag.
+    await bar('Saturday 10:00–14:00').click();
+    const saturday = page.getByRole('dialog', { name: 'Saturday 10:00–14:00' });
+    await saturday.waitFor();
+    await page.keyboard.press('Escape');
+    await saturday.waitFor({ state: 'detached' });
     await button('Save').click();
     await said('The opening hours of Campus are saved.');
     const rules = `opening-hours/locations/${service.tenant.locationId}/rules`;
