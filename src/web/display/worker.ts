@@ -6,7 +6,7 @@ type FetchEvent = Event & { request: Request; respondWith(answer: Promise<Respon
 
 const isFile = ({ method, url }: Request) =>
   method === 'GET' &&
-  /\/(door-sign|board)\/\d+$|\/assets\/(displays|time|web|web\/display)\/[\w.-]+$/.test(new URL(url).pathname);
+  /\/(door-sign|board)\/\d+$|\/assets\/(bookings|displays|time|web|web\/display)\/[\w.-]+$/.test(new URL(url).pathname);
 
 /** Milliseconds after which a cached file is used: a call without network may hang forever. */
 const patienceMs = 5_000;
