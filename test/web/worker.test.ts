@@ -1,3 +1,5 @@
+import fs from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
 
 type Answer = (request: Request, init: RequestInit) => Promise<Response>;
@@ -76,4 +78,19 @@ test('the worker keeps no answer of an API, and nothing that is sent', async () 
     expect(await get(path)).toBeUndefined();
   expect(await get('/school/door-sign/7', 'POST')).toBeUndefined();
   expect(kept.size).toBe(0);
+});
+
+test('the worker caches each module that the pages load', async () => {
+  network = async () => new Response('module');
+  const modules = fs
+    .globSync('src/web/display/*.ts')
+    .flatMap((file) => [
+      file,
+      ...[...fs.readFileSync(file, 'utf8').matchAll(/^import (?!type).* from '(\.[^']+)';$/gm)].map(([, from = '']) =>
+        path.join(path.dirname(file), from),
+      ),
+    ]);
+  expect(modules).toContain('src/displays/state.ts');
+  for (const name of new Set(modules))
+    expect([name, await get(name.replace('src', '/assets'))]).toEqual([name, 'module']);
 });
